@@ -64,3 +64,11 @@ func walked(t *testing.T, pages []Page[SpendLine]) map[string]string {
 	}
 	return rows
 }
+
+// advertiser is a client of a simulated service's advertiser API.
+func advertiser(t *testing.T, s *adsim.Service) *Client {
+	return newTestClient(t, s.Transport(), func(o *Options) {
+		o.BaseURL += adsim.APIPrefix
+		o.Authorize = func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+adsim.DefaultKey) }
+	})
+}

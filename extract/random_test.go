@@ -250,7 +250,8 @@ func TestCampaigns_AreWholeOrSaySo(t *testing.T) {
 	complete := 0
 	for batch := 0; batch*20 < n; batch++ {
 		synctest.Test(t, func(t *testing.T) {
-			s := newAdvertiser(adsim.Config{Campaigns: 230, CreativesPerCampaign: 2, Seed: 1 + uint64(batch)})
+			s := newAdsim(adsim.Config{Campaigns: 230, CreativesPerCampaign: 2, RowsPerDay: 100, Sources: 300,
+				RateLimit: -1, Seed: 1 + uint64(batch)})
 			hidden := map[string]bool{}
 			for i := range min(20, n-batch*20) {
 				r := rand.New(rand.NewPCG(seed, uint64(batch*20+i)))

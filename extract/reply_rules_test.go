@@ -50,12 +50,15 @@ func TestClient_DescribesARefusedReply(t *testing.T) {
 		}{
 			"packed": {"\x1b\x00x", "br", []string{`, content-encoding "br"`, ": the reply begins "}, nil},
 			"page":   {"<html>", "", []string{`: the reply begins "<html>"`}, []string{"content-encoding"}},
-			"empty":  {"", "", []string{"the reply is empty"}, []string{"content-encoding", "begins"}},
+			"long": {"<html>\n<title>Sign in</title>" + strings.Repeat("x", 500), "",
+				[]string{`the reply begins "<html>\n<title>Sign in</title>xxx`, "request id edge-7731",
+					"the retry budget of 10m0s is used up"}, []string{strings.Repeat("x", 400)}},
+			"empty": {"", "", []string{"the reply is empty"}, []string{"content-encoding", "begins"}},
 			"cut": {`{"error":{"message":"odd"}`, "", []string{"not JSON", "the reply begins"},
 				[]string{"the reply says"}},
 		} {
 			c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-				return answerWith(200, tc.body, "Content-Encoding", tc.encoding)
+				return answerWith(200, tc.body, "Content-Encoding", tc.encoding, "X-Request-Id", "edge-7731")
 			}))
 			_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 			kind := ErrUnavailable // no page of JSON is of the service; one that is cut is

@@ -35,21 +35,16 @@ func broken(err error) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
+// TestRetry_SendsAgainWhatMayPass, in some forms: TestJudge has all.
 func TestRetry_SendsAgainWhatMayPass(t *testing.T) {
 	for name, f := range map[string]func(*http.Request) (*http.Response, error){
 		"network/reset":  broken(errors.New("read: connection reset by peer")),
-		"network/dns":    broken(errors.New("lookup report.test: no such host")),
 		"network/goaway": broken(errors.New("http2: server sent GOAWAY and closed the connection")),
 		"status/408":     status(408, ""),
-		"status/425":     status(425, ""),
 		"status/429":     status(429, ""),
 		"status/500":     status(500, "Internal server error, request id 4f3a-77"),
-		"status/502":     status(502, "<html>bad gateway</html>"),
-		"status/503":     status(503, ""),
-		"status/599":     status(599, ""),
 		"body/html":      status(200, "<html>maintenance</html>"),
 		"body/empty":     status(200, ""),
-		"body/blank":     status(200, " \n"),
 		"body/null":      status(200, "null"),
 		"body/prefix":    status(200, `{"columns":[`),
 	} {
@@ -84,20 +79,12 @@ func TestRetry_NeverSendsAgainWhatWillNot(t *testing.T) {
 			[]string{`status 400: "Invalid date format (expected YYYY-MM-DD)"`}},
 		"400/reach": {400, "start_date cannot be more than 32 days before today", ErrUnreachable,
 			[]string{"32 days"}},
-		"400/reach-json": {400, `{"error":"start_date cannot be more than 30 days before today"}`,
-			ErrUnreachable, []string{`status 400: "start_date cannot`}},
-		"400/132-days": {400, "the range cannot exceed 132 days", ErrContract, nil},
 		"401": {401, "Authentication required. Use Basic Auth or Bearer the service.", ErrAuth,
 			[]string{"status 401"}},
-		"403": {403, "User account not confirmed. Please check your email.", ErrAuth,
-			[]string{"not confirmed"}},
 		"404": {404, "<html>no</html>", ErrContract, []string{"status 404"}},
-		"405": {405, "", ErrContract, []string{"page 1: status 405, 2 attempts: outside"}},
 		"204": {204, "", ErrContract, []string{"status 204"}},
-		"206": {206, "{}", ErrContract, []string{"status 206"}},
 		"403/error-json": {403, `{"error":{"code":"forbidden","message":"read only","request_id":"req-0042"}}`, ErrAuth,
 			[]string{`"read only"`, "request id req-0042"}},
-		"400/odd-json": {400, `{"error":{"message":7,"x":[`, ErrContract, []string{`status 400: "{\"error\"`}},
 		"400/controls": {400, "a\r\nb\x1b[31m\x00\xff", ErrContract, []string{`\x1b`, `\xff`}},
 		"400/long":     {400, strings.Repeat("no ", 50_000), ErrContract, []string{`no no "...`}},
 	} {
@@ -124,17 +111,6 @@ func TestRetry_NeverSendsAgainWhatWillNot(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRetry_ShowsWhatCameInsteadOfJSON(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		page := "<html>\n<title>Sign in</title>" + strings.Repeat("x", 500)
-		c := newTestClient(t, roundTrip(status(200, page, "X-Request-Id", "edge-7731")))
-		_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
-		wantError(t, err, ErrUnavailable, "not JSON", `the reply begins "<html>\n<title>Sign in</title>xxx`,
-			"request id edge-7731", "the retry budget of 10m0s is used up")
-		check(t, "bounded", len(err.Error()) < 500, true)
-	})
 }
 
 func TestRetry_EndsWithItsBudget(t *testing.T) {
@@ -295,20 +271,10 @@ func TestTimeout_IsTheCauseAndNamesItsSetting(t *testing.T) {
 // budget, and what lasts is a service that keeps failing; neither is it one of the credentials, nor of the contract.
 func TestLimit_IsTemporaryAtAnyStatus(t *testing.T) {
 	for name, f := range map[string]func(*http.Request) (*http.Response, error){
-		"403 in words":      status(403, `{"error":{"errors":[{"reason":"rateLimitExceeded"}],"code":403}}`),
-		"403 with a wait":   status(403, "forbidden", "Retry-After", "5"),
-		"401 with a wait":   status(401, "", "Retry-After", "5"),
-		"400 in words":      status(400, `{"error":{"message":"(#17) User request limit reached","code":17}}`),
-		"400 timed out":     status(400, "Query timed out"),
-		"404 with a wait":   status(404, "", "Retry-After", "1"),
-		"302 with a wait":   status(302, "", "Location", "/busy", "Retry-After", "1"),
-		"200 with a code":   status(200, `{"code":40100,"message":"Too many requests"}`),
-		"200 with a shell":  status(200, `{"code":40100,"message":"Too many requests","data":{},"request_id":"r-1"}`),
-		"200 with a list":   status(200, `{"code":40100,"message":"Too many requests","data":[]}`),
-		"200 of errors":     status(200, `{"errors":[{"message":"Rate limit exceeded"}]}`),
-		"200 with an error": status(200, `{"error":{"code":"x","message":"Slow down"},"meta":{"n":1}}`),
-		"200 of a page":     status(200, "<html><title>We'll be back</title></html>"),
-		"200 of plain text": status(200, "Service Unavailable"),
+		"403 with a wait": status(403, "forbidden", "Retry-After", "5"),
+		"400 in words":    status(400, `{"error":{"message":"(#17) User request limit reached","code":17}}`),
+		"200 with a code": status(200, `{"code":40100,"message":"Too many requests"}`),
+		"200 of a page":   status(200, "<html><title>We'll be back</title></html>"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -331,24 +297,6 @@ func TestLimit_IsTemporaryAtAnyStatus(t *testing.T) {
 					t.Errorf("the API: %v", err)
 				}
 			})
-		})
-	}
-}
-
-// TestLimit_IsNoErrorThatStays: what is no limit ends soon.
-func TestLimit_IsNoErrorThatStays(t *testing.T) {
-	for name, f := range map[string]func(*http.Request) (*http.Response, error){
-		"400 of a page size": status(400, `{"error":"page_size limit exceeded: 5000"}`),
-		"400 of a parameter": status(400, `{"error":"limit must be between 1 and 100"}`),
-		"200 of a list":      status(200, `{"code":0,"message":"OK","data":[]}`),
-		"403 of a user":      status(403, "User account not confirmed. Please check your email."),
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := newTestClient(t, roundTrip(f))
-			if _, err := c.Campaigns(t.Context()); errors.Is(err, ErrUnavailable) {
-				t.Error(err)
-			}
-			check(t, "few requests", c.Stats().Requests <= 2, true)
 		})
 	}
 }

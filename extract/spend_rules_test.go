@@ -7,29 +7,6 @@ import (
 	"spendsync/schema"
 )
 
-// TestControlTotals_SayWhyTheyAreNone: a refusal of a day too far back differs from another one, and an answer without
-// rows from both.
-func TestControlTotals_SayWhyTheyAreNone(t *testing.T) {
-	for name, tc := range map[string]struct {
-		code          int
-		body          string
-		beyond, empty bool
-	}{
-		"beyond":  {400, `{"error":"start_date cannot be more than 32 days before today"}`, true, false},
-		"refused": {400, `{"error":"start_date must be <= end_date"}`, false, false},
-		"empty":   {200, totalsPage(), false, true},
-		"no date": {200, totalsPage(totalRow("null", "1", "2")), false, false},
-	} {
-		c := newTestClient(t, roundTrip(status(tc.code, tc.body)))
-		got, err := c.ControlTotals(t.Context(), testDay, testDay)
-		check(t, name+": error", err, nil)
-		check(t, name+": exists", got.Exists, false)
-		check(t, name+": beyond the reach", got.BeyondReach, tc.beyond)
-		check(t, name+": empty", got.Empty, tc.empty)
-		check(t, name+": a reason", got.Why != "", true)
-	}
-}
-
 // TestControlTotals_TakeTheBordersAndTheCurrency: the first and the last day belong to the range, amounts of another
 // currency do not; clicks may be below zero where nothing was spent.
 func TestControlTotals_TakeTheBordersAndTheCurrency(t *testing.T) {

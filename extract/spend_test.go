@@ -80,14 +80,16 @@ func TestControlTotals_DoNotExist(t *testing.T) {
 		}
 		check(t, name+": exists", got.Exists, false)
 		check(t, name+": days", len(got.ByDay), 0)
+		check(t, name+": empty", got.Empty, name == "rows/none")
 		if !strings.Contains(got.Why, tc.why) {
 			t.Errorf("%s: why %q, want %q", name, got.Why, tc.why)
 		}
 	}
-	for _, text := range []string{"unknown column: clicks", "start_date cannot be more than 32 days before today"} {
+	for text, isBeyond := range map[string]bool{"unknown column: clicks": false,
+		"start_date cannot be more than 32 days before today": true} {
 		c := newTestClient(t, roundTrip(status(400, text)))
 		got, err := c.ControlTotals(t.Context(), testDay, testDay)
-		if err != nil || got.Exists || !strings.Contains(got.Why, text) {
+		if err != nil || got.Exists || got.BeyondReach != isBeyond || got.Empty || !strings.Contains(got.Why, text) {
 			t.Errorf("400: totals %+v, error %v", got, err)
 		}
 	}
