@@ -113,12 +113,12 @@ func FuzzManifest(f *testing.F) {
 // FuzzCommitRecord: a commit record that is taken moves and removes nothing outside
 // of the store.
 func FuzzCommitRecord(f *testing.F) {
-	f.Add([]byte(`{"format": 1, "run_id": "R", "base": 1, "generation": 2, "staging": "staging/acme.R", "moves": ` +
-		`[{"from": "staging/acme.R/m", "to": "manifest.json"}]}`))
-	f.Add([]byte(`{"format": 1, "staging": "staging/../..", "moves": [{"from": "staging/../../m", "to": ` +
-		`"manifest.json"}]}`))
-	f.Add([]byte(`{"format": 1, "staging": "staging/a", "moves": [{"from": "staging/a/../../../m", "to": ` +
-		`"manifest.json"}], "removes": ["/etc/passwd"]}`))
+	head := `{"format": 2, "checksum": "` + durable.Unsealed + `", "run_id": "R", "base_generation": 1, ` +
+		`"generation": 2, "staging": `
+	f.Add([]byte(head + `"staging/acme.R", "moves": [{"from": "staging/acme.R/m", "to": "manifest.json"}]}`))
+	f.Add([]byte(head + `"staging/../..", "moves": [{"from": "staging/../../m", "to": "manifest.json"}]}`))
+	f.Add([]byte(head + `"staging/a", "moves": [{"from": "staging/a/../../../m", "to": "manifest.json"}], ` +
+		`"removes": ["/etc/passwd"]}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if err := os.WriteFile(filepath.Join(dir, manifest.CommitName), resealed(b), 0o644); err != nil {

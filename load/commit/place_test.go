@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,12 +12,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"spendsync/load/durable"
 	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
-	"spendsync/schema"
 )
 
 // store is a data directory of generation 1 with a run that is about to publish generation 2.
@@ -182,40 +179,6 @@ func TestTryFolders(t *testing.T) {
 	}
 }
 
-// TestEnd_MovesAForeignLogAside and warns of it; without one it warns of nothing.
-func TestEnd_MovesAForeignLogAside(t *testing.T) {
-	for _, c := range []struct {
-		name         string
-		there, taken bool
-	}{{"none", false, false}, {"one", true, false}, {"one that goes meanwhile", true, true}} {
-		dir, r := store(t)
-		wal := filepath.Join(dir, "warehouse.duckdb.wal")
-		if c.there {
-			put(t, dir, "warehouse.duckdb.wal", "w")
-		}
-		d := &loadtest.Faults{Before: func(call string) error {
-			if c.taken && strings.HasPrefix(call, "rename "+wal) {
-				os.Remove(wal)
-			}
-			return nil
-		}}
-		p := place(dir, d)
-		var log bytes.Buffer
-		p.Log = slog.New(slog.NewTextHandler(&log, nil))
-		if err := p.Write(r, nil, nothing); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		aside, err := filepath.Glob(wal + ".aside-*")
-		if err != nil || (len(aside) == 1) != (c.there && !c.taken) ||
-			loadtest.Files(t, dir)["warehouse.duckdb.wal"] != "" {
-			t.Errorf("%s: %q, %v", c.name, aside, err)
-		}
-		if strings.Contains(log.String(), "write-ahead log") != c.there {
-			t.Errorf("%s: log %q", c.name, log.String())
-		}
-	}
-}
-
 // TestRead_RefusesForeignRecords: damaged, unsealed, of a newer version, of another generation, and
 // those whose files are nowhere; a damaged manifest is what the commit replaces.
 func TestRead_RefusesForeignRecords(t *testing.T) {
@@ -250,7 +213,12 @@ func TestRead_RefusesForeignRecords(t *testing.T) {
 		"a file that has moved": {sealed(func(r *Record) {
 			r.Moves = slices.Insert(r.Moves, 0, Move{"staging/acme.run2/x", "parquet/c"})
 		}), nil, ""},
-		"another's path": {sealed(func(r *Record) { r.Removes = []string{"../x"} }), durable.ErrDamaged, "leads out"},
+		"a move out": {sealed(func(r *Record) { r.Moves[0].To = "../x" }), durable.ErrDamaged, "leads out"},
+		"a move from outside": {sealed(func(r *Record) { r.Moves[0].From = "staging/acme.run2/../../../x" }),
+			durable.ErrDamaged, "leads out"},
+		"a move of another's":   {sealed(func(r *Record) { r.Moves[0].From = "staging/b.1/1" }), durable.ErrDamaged, ""},
+		"no move of a manifest": {sealed(func(r *Record) { r.Moves = r.Moves[:1] }), durable.ErrDamaged, ""},
+		"another's path":        {sealed(func(r *Record) { r.Removes = []string{"../x"} }), durable.ErrDamaged, "leads out"},
 		"a changed byte": {func(t *testing.T, dir string, r Record) {
 			put(t, dir, manifest.CommitName, strings.Replace(recordText(t, r), "run2", "run3", 1))
 		}, durable.ErrDamaged, "checksum"},
@@ -304,36 +272,4 @@ func recordText(t *testing.T, r Record) string {
 		text = string(b)
 	}
 	return text
-}
-
-// TestFind tells since when a commit is unfinished, and which files are not in their places.
-func TestFind(t *testing.T) {
-	dir, r := store(t)
-	if u, err := Find(dir); u != nil || err != nil {
-		t.Errorf("none: %+v, %v", u, err)
-	}
-	p := place(dir, durable.System{})
-	died := errors.New("died")
-	p.Crash = func(step string) error {
-		if step == "move "+r.Moves[2].To {
-			return died
-		}
-		return nil
-	}
-	if err := p.Write(r, nil, nothing); !errors.Is(err, died) {
-		t.Fatal(err)
-	}
-	then := time.Date(2026, 11, 20, 1, 2, 3, 0, time.UTC)
-	if err := os.Chtimes(filepath.Join(dir, manifest.CommitName), then, then); err != nil {
-		t.Fatal(err)
-	}
-	u, err := Find(dir)
-	if err != nil || u == nil || u.RunID != "run2" || u.Base != 1 || u.Generation != 2 ||
-		u.Since != schema.InstantOf(then) || !slices.Equal(u.Left, []string{"ledger", manifest.FileName}) {
-		t.Errorf("%+v, %v", u, err)
-	}
-	put(t, dir, manifest.CommitName, "{")
-	if u, err := Find(dir); u != nil || !errors.Is(err, durable.ErrDamaged) {
-		t.Errorf("damaged: %+v, %v", u, err)
-	}
 }
