@@ -1,8 +1,11 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+
+	"spendsync/cmd/spendsync/dictionary"
 )
 
 // TestViews_ExplainEveryColumn holds that nobody who opens the warehouse finds a
@@ -21,6 +24,20 @@ func TestViews_ExplainEveryColumn(t *testing.T) {
 	for _, c := range w.lines("SELECT schema_name || '.' || table_name || '.' || column_name FROM duckdb_columns() " +
 		"WHERE NOT internal AND coalesce(trim(comment), '') = '' AND " + ours) {
 		t.Errorf("%s has no comment", c)
+	}
+}
+
+// TestTables_AreEachListedOnce holds also for a table or view that no group names yet, and nothing else is listed.
+func TestTables_AreEachListedOnce(t *testing.T) {
+	list, listed := dictionary.List(200), 0
+	for _, name := range dictionary.Names() {
+		n := strings.Count(list, "\n  "+strings.TrimPrefix(name, "main.")+" ")
+		if listed += n; n != 1 && !strings.HasPrefix(name, "int.") {
+			t.Errorf("%s is listed %d times", name, n)
+		}
+	}
+	if n := len(regexp.MustCompile(`(?m)^  \S`).FindAllString(list, -1)); n != listed {
+		t.Errorf("%d lines, and %d tables and views are listed", n, listed)
 	}
 }
 
