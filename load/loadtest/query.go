@@ -11,7 +11,7 @@ import (
 // Query runs a query on the published DuckDB file, as [duck.Ask] does, and holds
 // the whole answer in memory.
 func Query(ctx context.Context, dir, query string) (a duck.TextTable, err error) {
-	r, err := duck.Ask(ctx, dir, duck.Query{SQL: query}, duck.Options{})
+	r, err := duck.Ask(ctx, dir, duck.Query{SQL: query}, duck.Options{Threads: 1})
 	if err != nil {
 		return a, err
 	}

@@ -48,16 +48,13 @@ func (w *world) asFirst() {
 // foreignRows names what is stored of other campaigns than an account's.
 func (w *world) foreignRows(campaigns []string) string {
 	w.t.Helper()
-	own := "'" + strings.Join(campaigns, "', '") + "'"
-	var found []string
+	var counts []string
 	for _, table := range []string{"spend_daily", "spend_change", "campaign_history", "campaign_delivery_history",
 		"creative_history", "source_rule_history", "source_mode_history"} {
-		if n := w.ask("SELECT count(*) FROM %s WHERE campaign_id <> '' AND campaign_id NOT IN (%s)", table,
-			own); n != "0" {
-			found = append(found, n+" in "+table)
-		}
+		counts = append(counts, fmt.Sprintf("SELECT '%s' AS name, count(*) AS rows FROM %[1]s WHERE campaign_id <> '' "+
+			"AND campaign_id NOT IN ('%s')", table, strings.Join(campaigns, "', '")))
 	}
-	return strings.Join(found, ", ")
+	return w.ask("SELECT rows || ' in ' || name FROM (%s) WHERE rows > 0", strings.Join(counts, " UNION ALL "))
 }
 
 // answers lets the service give one reply to every request for a path.
