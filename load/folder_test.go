@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"spendsync/load/duck/ducktest"
 	"spendsync/load/durable"
-	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/schema/schematest"
 )
@@ -28,7 +28,7 @@ func TestStore_InAFolderOfAnyName(t *testing.T) {
 				r.mustSync(twoDays())
 				r.at = r.at.Add(time.Hour)
 			}
-			if got, err := loadtest.Query(t.Context(), r.dir, "SELECT count(*) FROM spend_daily"); err != nil ||
+			if got, err := ducktest.Query(t.Context(), r.dir, "SELECT count(*) FROM spend_daily"); err != nil ||
 				got.Rows[0][0].V != "4" {
 				t.Errorf("%v rows are stored, want 4: %v", got.Rows, err)
 			}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/duck/ducktest"
 	"spendsync/load/durable"
 	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
@@ -539,7 +540,7 @@ func (w *modelWorld) compare(where string, got []string) {
 // checkDuckDB compares what analysts see with the model, once the store has been
 // published as of now.
 func (w *modelWorld) checkDuckDB() {
-	a, err := loadtest.Query(context.Background(), w.dir, `
+	a, err := ducktest.Query(context.Background(), w.dir, `
 		SELECT 'spend' AS what, report_date, campaign_id, creative_id, source_id, (spend * 1000000)::BIGINT || '/' ||
 		clicks AS x, epoch_us(_first_seen_at) AS y, epoch_us(_changed_at) AS z, _run_id AS v FROM spend_daily
 		UNION ALL SELECT 'change', report_date, campaign_id, creative_id, source_id, epoch_us(seen_at)::VARCHAR,

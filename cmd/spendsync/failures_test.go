@@ -334,7 +334,7 @@ func TestFailures_NameTheCauseAndWhatToDo(t *testing.T) {
 		t.Errorf("%d failures", len(failures))
 	}
 	for _, f := range failures {
-		if !schematest.Drawn(f.name, 2) {
+		if !schematest.Drawn(f.name, 3) {
 			continue
 		}
 		t.Run(f.name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/load/duck/ducktest"
 	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -133,7 +134,7 @@ func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed,
 	cmd.Process.Kill()
 	cmd.Wait()
 	count.note(w, before.Generation, cmd.ProcessState.ExitCode() == -1)
-	if _, err := loadtest.Query(w.t.Context(), w.dir, readerQuestion); err != nil {
+	if _, err := ducktest.Query(w.t.Context(), w.dir, readerQuestion); err != nil {
 		w.t.Fatalf("after kill %d: %v", i, err)
 	}
 	if i%50 == 49 {

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
@@ -288,7 +287,7 @@ func (r *Record) check() error {
 // asideForeignWAL moves away a write-ahead log that somebody left who opened the
 // published file for writing: DuckDB would replay it into the next generation.
 func asideForeignWAL(d durable.Disk, dir string, log *slog.Logger) error {
-	wal := filepath.Join(dir, duck.FileName+".wal")
+	wal := filepath.Join(dir, manifest.WarehouseName+".wal")
 	if there, err := d.Exists(wal); !there || err != nil {
 		return err
 	}

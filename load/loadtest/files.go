@@ -1,3 +1,4 @@
+// Package loadtest is what tests of stores share.
 package loadtest
 
 import (

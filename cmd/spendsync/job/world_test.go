@@ -15,6 +15,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"
+	"spendsync/load/duck/ducktest"
 	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -203,7 +204,7 @@ func (w *world) wantVerified() {
 // ask asks the published warehouse; cells are joined by bars.
 func (w *world) ask(format string, args ...any) string {
 	w.t.Helper()
-	a, err := loadtest.Query(w.t.Context(), w.job.DataDir, fmt.Sprintf(format, args...))
+	a, err := ducktest.Query(w.t.Context(), w.job.DataDir, fmt.Sprintf(format, args...))
 	if err != nil {
 		w.t.Fatal(err)
 	}

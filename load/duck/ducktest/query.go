@@ -1,5 +1,6 @@
-// Package loadtest is what tests of stores share.
-package loadtest
+// Package ducktest asks a published DuckDB file, for tests. It is apart from package loadtest so that what needs no
+// engine links none.
+package ducktest
 
 import (
 	"context"
