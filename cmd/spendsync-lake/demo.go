@@ -16,7 +16,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync-lake/lake"
-	"spendsync/cmd/spendsync-lake/lake/resttest"
+	"spendsync/cmd/spendsync-lake/lake/restsim"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
@@ -81,7 +81,7 @@ func (a *app) demoLake(ctx context.Context, store, folder, listen string, once b
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	served := &resttest.Catalog{Warehouse: "file://" + folder, Write: func(location string, b []byte) error {
+	served := &restsim.Catalog{Warehouse: "file://" + folder, Write: func(location string, b []byte) error {
 		path := strings.TrimPrefix(location, "file://")
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"spendsync/cmd/spendsync-lake/lake/laketest"
-	"spendsync/cmd/spendsync-lake/lake/resttest"
+	"spendsync/cmd/spendsync-lake/lake/restsim"
 	"spendsync/load/manifest"
 )
 
@@ -43,7 +43,7 @@ func emptyStore(t *testing.T, generation int64) string {
 func lakeOf(t *testing.T, before func(http.ResponseWriter, *http.Request) bool) (environ []string) {
 	t.Helper()
 	folder := t.TempDir()
-	rest := &resttest.Catalog{Warehouse: "file://" + folder}
+	rest := &restsim.Catalog{Warehouse: "file://" + folder}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if before == nil || !before(w, r) {
 			rest.ServeHTTP(w, r)

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"spendsync/cmd/spendsync-lake/lake/resttest"
+	"spendsync/cmd/spendsync-lake/lake/restsim"
 	"spendsync/schema/schematest"
 )
 
@@ -272,7 +272,7 @@ func TestMarkers_ReadNoMoreThanRecorded(t *testing.T) {
 // TestOpen_AcceptsTheHostThatIsNamed: a redirect within the catalog's host is followed.
 func TestOpen_AcceptsTheHostThatIsNamed(t *testing.T) {
 	schematest.Long(t)
-	rest := &resttest.Catalog{Warehouse: "file://" + t.TempDir()}
+	rest := &restsim.Catalog{Warehouse: "file://" + t.TempDir()}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path, moved := strings.CutPrefix(r.URL.Path, "/old"); moved {
 			http.Redirect(w, r, path+"?"+r.URL.RawQuery, http.StatusPermanentRedirect)

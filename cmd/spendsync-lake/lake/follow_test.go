@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
-	"spendsync/cmd/spendsync-lake/lake/resttest"
+	"spendsync/cmd/spendsync-lake/lake/restsim"
 	"spendsync/schema/schematest"
 )
 
@@ -83,8 +83,8 @@ func TestFollow_EndsAfterADeathAtEveryStep(t *testing.T) {
 
 func TestFollow_StandsLostAnswersAndConflicts(t *testing.T) {
 	schematest.Long(t)
-	for name, disturb := range map[string]func(*resttest.Catalog, *int){
-		"lost": func(c *resttest.Catalog, n *int) {
+	for name, disturb := range map[string]func(*restsim.Catalog, *int){
+		"lost": func(c *restsim.Catalog, n *int) {
 			c.After = func([]string) error {
 				if *n++; *n == 1 {
 					return errors.New("the connection broke")
@@ -92,10 +92,10 @@ func TestFollow_StandsLostAnswersAndConflicts(t *testing.T) {
 				return nil
 			}
 		},
-		"conflict": func(c *resttest.Catalog, n *int) {
+		"conflict": func(c *restsim.Catalog, n *int) {
 			c.Before = func([]string) error {
 				if *n++; *n == 1 {
-					return resttest.ErrConflict
+					return restsim.ErrConflict
 				}
 				return nil
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 
 	"spendsync/cmd/spendsync-lake/lake/laketest"
-	"spendsync/cmd/spendsync-lake/lake/resttest"
+	"spendsync/cmd/spendsync-lake/lake/restsim"
 	"spendsync/load/loadtest"
 )
 
@@ -179,7 +179,7 @@ func (w *world) disturb() *chaos {
 	c := &chaos{world: w, rand: rand.New(rand.NewPCG(seed, 1))}
 	w.Rest.Before = func([]string) error {
 		if !c.Quiet && c.Chance(15) {
-			return resttest.ErrConflict
+			return restsim.ErrConflict
 		}
 		return nil
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
-	"spendsync/cmd/spendsync-lake/lake/resttest"
+	"spendsync/cmd/spendsync-lake/lake/restsim"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -35,7 +35,7 @@ const (
 // World is a lake in this process: a catalog and an S3, which tests disturb.
 type World struct {
 	testing.TB
-	Rest    *resttest.Catalog
+	Rest    *restsim.Catalog
 	URL     string // of the catalog
 	S3      string // address of the S3
 	Objects atomic.Int64
@@ -47,7 +47,7 @@ type World struct {
 
 // New is a world whose lake is empty. around wraps the catalog and the S3 for a test that watches every request.
 func New(t testing.TB, around ...func(http.Handler) http.Handler) *World {
-	w := &World{TB: t, Rest: &resttest.Catalog{Warehouse: "s3://lake/wh"}, Backend: s3mem.New()}
+	w := &World{TB: t, Rest: &restsim.Catalog{Warehouse: "s3://lake/wh"}, Backend: s3mem.New()}
 	if err := w.Backend.CreateBucket("lake"); err != nil {
 		t.Fatal(err)
 	}

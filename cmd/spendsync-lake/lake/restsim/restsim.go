@@ -1,10 +1,10 @@
-// Package resttest is a REST catalog of Apache Iceberg in memory: for tests, and for the demo.
+// Package restsim is a simulated REST catalog of Apache Iceberg, in memory: for the demo, and for tests.
 //
 // It does what real catalogs do and a client must stand: it gives the columns of a new
 // table ids of its own whatever ids it is sent, refuses a commit whose requirements no longer hold,
 // commits many tables all or none, and can be told to lose an answer, to conflict, or to be
 // away. It keeps nothing: it ends with its process.
-package resttest
+package restsim
 
 import (
 	"encoding/json"
