@@ -216,9 +216,11 @@ func TestRead_RefusesForeignRecords(t *testing.T) {
 		"a move out": {sealed(func(r *Record) { r.Moves[0].To = "../x" }), durable.ErrDamaged, "leads out"},
 		"a move from outside": {sealed(func(r *Record) { r.Moves[0].From = "staging/acme.run2/../../../x" }),
 			durable.ErrDamaged, "leads out"},
-		"a move of another's":   {sealed(func(r *Record) { r.Moves[0].From = "staging/b.1/1" }), durable.ErrDamaged, ""},
+		"a move of another's": {sealed(func(r *Record) { r.Moves[0].From = "staging/b.1/1" }),
+			durable.ErrDamaged, ""},
 		"no move of a manifest": {sealed(func(r *Record) { r.Moves = r.Moves[:1] }), durable.ErrDamaged, ""},
-		"another's path":        {sealed(func(r *Record) { r.Removes = []string{"../x"} }), durable.ErrDamaged, "leads out"},
+		"another's path": {sealed(func(r *Record) { r.Removes = []string{"../x"} }),
+			durable.ErrDamaged, "leads out"},
 		"a changed byte": {func(t *testing.T, dir string, r Record) {
 			put(t, dir, manifest.CommitName, strings.Replace(recordText(t, r), "run2", "run3", 1))
 		}, durable.ErrDamaged, "checksum"},
