@@ -32,8 +32,8 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 		"wrapped/twice": {`{"data":{"columns":[],"data":[],"pagination":null},"pagination":null}`,
 			"data is of type object"},
 		"object/text": {`"ok"`, "of type string, not an object"},
-		"columns/absent": {`{"fields":["date"],"data":[]}`, `the reply has no columns; its keys are "data", "fields"; ` +
-			`another name is a line report_reply.columns of SPENDSYNC_SERVICE_FILE`},
+		"columns/absent": {`{"fields":["date"],"data":[]}`, `the reply has no columns; its keys are "data", ` +
+			`"fields"; another name is a line report_reply.columns of SPENDSYNC_SERVICE_FILE`},
 		"columns/objects": {`{"columns":[{"name":"date"}],"data":[[]]}`, "column 1 is of type object, not a text"},
 		"columns/null":    {`{"columns":null,"data":[]}`, "the reply has no columns"},
 		"columns/text":    {`{"columns":"date","data":[]}`, "columns is of type string"},
