@@ -74,7 +74,7 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 	// hours of a stop
 	shortest := map[string]int{"hourly": 2, "daily": 25, "a gap of four days": 2, "none since the 16th": 7}
 	for name, looks := range schedules {
-		if (name == "hourly" || name == "daily") && !schematest.All() {
+		if name != "none since the 16th" && !schematest.All() {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -110,10 +110,9 @@ func TestFacts_StandUnderEveryAnswer(t *testing.T) {
 		args string
 		lost bool
 	}{
-		{"last_week", false},
-		{"yesterday", false}, {"month", false}, {"which_campaigns_pay", false},
-		{"mart.campaign_performance", false}, {"mart.campaign_day", true},
-	} {
+		{"last_week", false}, {"mart.campaign_day", true}, {"month", false},
+		{"yesterday", false}, {"which_campaigns_pay", false}, {"mart.campaign_performance", false},
+	}[:schematest.Times(3, 6, 6)] {
 		out := w.must(append(append([]string{"query"}, strings.Fields(tc.args)...), "--format", "table")...)
 		if !strings.Contains(out, "\nAs of "+today) || !strings.Contains(out, "; "+today+" is open.") ||
 			strings.Contains(out, "Lost: ") != tc.lost || strings.Contains(out, "No day is missing.") == tc.lost {

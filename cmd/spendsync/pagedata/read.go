@@ -43,7 +43,7 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page
 	}
 	r = page.Page{Version: o.Version, Schema: m.SchemaVersion}
 	for _, name := range accounts {
-		a, err := readAccount(ctx, s, name)
+		a, err := ReadAccount(ctx, s, name)
 		if err != nil {
 			return r, err
 		}
@@ -52,8 +52,8 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page
 	return r, nil
 }
 
-// readAccount asks the questions of one account, and then its sections.
-func readAccount(ctx context.Context, s *duck.Session, name string) (a page.Account, err error) {
+// ReadAccount asks the questions of one account, and then its sections.
+func ReadAccount(ctx context.Context, s *duck.Session, name string) (a page.Account, err error) {
 	if err := prepare(ctx, s, name); err != nil {
 		return a, err
 	}
