@@ -18,7 +18,6 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/schema/schematest"
 )
 
 // The secrets of the tests of secrets. No fault brings them into any output.
@@ -30,7 +29,7 @@ const (
 // ofSecrets is a world with these secrets, in whose store none of them stays.
 func ofSecrets(t *testing.T) *world {
 	t.Helper()
-	w := makeWorld(t, func(c *adsim.Config) { c.APIKey, c.ReportPassword = canaryKey, canaryPassword })
+	w := makeWorld(t, small, func(c *adsim.Config) { c.APIKey, c.ReportPassword = canaryKey, canaryPassword })
 	w.env["API_KEY"], w.env["REPORT_PASSWORD"], w.env["LOG_LEVEL"] = canaryKey, canaryPassword, "debug"
 	return w
 }
@@ -50,7 +49,6 @@ func (w *world) runLogged(args ...string) (code int, stderr, lastLine string) {
 // about the key, does not bring them into an output, a file of the store, the replies
 // that are kept, or any text of the warehouse (S3, S11).
 func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
-	schematest.Long(t)
 	t.Parallel()
 	w := ofSecrets(t).synced()
 	w.env["LOG_FORMAT"], w.env["HTTP_TIMEOUT"] = "json", "5s"
