@@ -34,12 +34,9 @@ func sendMail(ctx context.Context, r config.Receiver, account string, all []Mess
 		return err
 	}
 	err = c.DialWithContext(ctx)
-	var refused *tls.CertificateVerificationError
-	if errors.As(err, &refused) {
-		return err
-	}
+	var untrusted *tls.CertificateVerificationError
 	var unreachable net.Error
-	if err != nil && r.URL.User != nil && !errors.As(err, &unreachable) {
+	if err != nil && r.URL.User != nil && !errors.As(err, &untrusted) && !errors.As(err, &unreachable) {
 		// The server's reply to credentials may repeat them.
 		return fmt.Errorf("%s does not take the user and the password over an encrypted connection", r.URL.Hostname())
 	}

@@ -14,7 +14,6 @@ const keyWarning = 7 * 24 * time.Hour
 
 // OfRun are the findings of a run's own end.
 func OfRun(code int, result *job.Result, now time.Time) (all []Finding) {
-	const see = "see the end of the run's log, and 'spendsync status'"
 	switch code {
 	case exit.OK, exit.Stopped, exit.DayAtRisk: // the days have findings of their own
 	case exit.Auth:
@@ -23,7 +22,8 @@ func OfRun(code int, result *job.Result, now time.Time) (all []Finding) {
 			Do:       "check them with 'spendsync check': days are lost from the 33rd on"})
 	default:
 		all = append(all, Finding{Kind: "failed", Place: strconv.Itoa(code), Begins: true,
-			Happened: fmt.Sprintf("runs end with exit %d: %s", code, exit.About(code).Means), Do: see})
+			Happened: fmt.Sprintf("runs end with exit %d: %s", code, exit.About(code).Means),
+			Do:       "see the end of the run's log, and 'spendsync status'"})
 	}
 	if result == nil || !result.KeyExpires.Valid {
 		return all

@@ -51,16 +51,16 @@ func sendOnce(ctx context.Context, client *http.Client, method string, to *url.U
 	defer resp.Body.Close()
 	// Read to its end, so that the connection can be used again.
 	_, _ = io.Copy(io.Discard, resp.Body)
+	err = fmt.Errorf("%s: status %d", origin, resp.StatusCode)
 	switch code := resp.StatusCode; {
 	case code < 300:
 		return nil
 	case code < 400:
-		return backoff.Permanent(fmt.Errorf("%s: status %d, a redirect, which is not followed", origin, code))
+		return backoff.Permanent(fmt.Errorf("%w, a redirect, which is not followed", err))
 	case code < 500 && code != http.StatusTooManyRequests:
-		return backoff.Permanent(fmt.Errorf("%s: status %d", origin, code))
-	default:
-		return fmt.Errorf("%s: status %d", origin, code)
+		return backoff.Permanent(err)
 	}
+	return err
 }
 
 // Beat reports the start of a run, "start", or its exit code in the manner of healthchecks: URL/start, then URL for
