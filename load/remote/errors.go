@@ -60,7 +60,6 @@ type Error struct {
 	Code     string // of S3, such as AccessDenied; may be empty
 	Reason   string // what was answered, in the storage's words
 	Cause    error  // of a connection that failed
-	Writing  bool   // an object was to be written
 
 	kind error
 }
@@ -153,17 +152,6 @@ func isUntrusted(err error) bool {
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](e.Cause)
 	return untrusted
-}
-
-// writing returns an error as one of a write. It is a copy: the cause for which other writes were stopped is theirs,
-// too.
-func writing(err error) error {
-	if e, ok := errors.AsType[*Error](err); ok {
-		marked := *e
-		marked.Writing = true
-		return &marked
-	}
-	return err
 }
 
 // failed classifies an error of the storage, and names the object.

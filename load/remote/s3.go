@@ -146,8 +146,8 @@ func (s *s3) open(ctx context.Context, name string) (r io.ReadCloser, is object,
 }
 
 func (s *s3) write(ctx context.Context, name string, c content) error {
-	return writing(s.send(ctx, name, c, minio.PutObjectOptions{ContentType: c.kind, DisableContentSha256: true,
-		ServerSideEncryption: s.encryption}))
+	return s.send(ctx, name, c, minio.PutObjectOptions{ContentType: c.kind, DisableContentSha256: true,
+		ServerSideEncryption: s.encryption})
 }
 
 // send sends an object in one piece, which Amazon takes up to 5 GiB.
@@ -174,7 +174,7 @@ func (s *s3) replace(ctx context.Context, name, tag string, c content) error {
 	} else {
 		o.SetMatchETag(tag)
 	}
-	err := writing(s.send(ctx, name, c, o))
+	err := s.send(ctx, name, c, o)
 	if e, ok := errors.AsType[*Error](err); ok && e.refusesCondition() {
 		return errUnguarded
 	}
@@ -182,12 +182,12 @@ func (s *s3) replace(ctx context.Context, name, tag string, c content) error {
 }
 
 func (s *s3) copy(ctx context.Context, to, from string) error {
-	return writing(s.again(ctx, from, func() error {
+	return s.again(ctx, from, func() error {
 		_, err := s.client.Client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.bucket, Object: s.prefix + to,
 			Encryption: s.encryption},
 			minio.CopySrcOptions{Bucket: s.bucket, Object: s.prefix + from})
 		return err
-	}))
+	})
 }
 
 func (s *s3) list(ctx context.Context, prefix string) iter.Seq2[object, error] {

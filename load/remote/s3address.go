@@ -45,20 +45,17 @@ func (s *s3) server(q url.Values, o Options) (*url.URL, error) {
 // lookupOf is how the address of an object names its bucket: in the host for Amazon, Google and Alibaba, else in the
 // path, unless it is set.
 func lookupOf(q url.Values) (minio.BucketLookupType, error) {
-	for _, set := range []string{q.Get("use_path_style"), os.Getenv("AWS_S3_FORCE_PATH_STYLE")} {
-		if set == "" {
-			continue
-		}
-		inPath, err := strconv.ParseBool(set)
-		switch {
-		case err != nil:
-			return 0, fmt.Errorf("%w: use_path_style=%s is neither true nor false", ErrAddress, set)
-		case inPath:
-			return minio.BucketLookupPath, nil
-		}
-		return minio.BucketLookupDNS, nil
+	if !q.Has("use_path_style") {
+		return minio.BucketLookupAuto, nil
 	}
-	return minio.BucketLookupAuto, nil
+	inPath, err := strconv.ParseBool(q.Get("use_path_style"))
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%w: use_path_style is neither true nor false", ErrAddress)
+	case inPath:
+		return minio.BucketLookupPath, nil
+	}
+	return minio.BucketLookupDNS, nil
 }
 
 // encryptionOf is the encryption that a bucket's policy may demand of each write: by Amazon's keys, or by one of KMS.
