@@ -26,14 +26,16 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	}
 	g, left := &grid{columns: n.tableColumns(), width: n.Width, color: n.Color}, 0
 	var block [][]cell
-	read := int64(0)
+	isFirst, read := true, int64(0)
 	write := func() error {
-		if read <= rowsPerBlock {
+		if isFirst {
 			n.writeTitle(w, g.span(block))
 			left = g.lay(block, n.Question, n.Wide)
 		}
-		g.write(w, block, read <= rowsPerBlock)
-		block = block[:0]
+		if len(block) > 0 || n.Width == 0 {
+			g.write(w, block, isFirst)
+		}
+		isFirst, block = false, block[:0]
 		return w.Flush()
 	}
 	for row, err := range n.Result.Rows(ctx) {
@@ -43,27 +45,18 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 		if read == total {
 			break
 		}
-		read, block = read+1, append(block, g.cells(row))
 		if len(block) == rowsPerBlock {
 			if err := write(); err != nil {
 				return err
 			}
 		}
+		read, block = read+1, append(block, g.cells(row))
 	}
-	if len(block) > 0 {
-		if err := write(); err != nil {
-			return err
-		}
+	if err := write(); err != nil {
+		return err
 	}
-	if read == 0 {
-		n.writeTitle(w, "")
-	}
-	switch {
-	case total == 0 && n.Width > 0:
+	if total == 0 && n.Width > 0 {
 		w.WriteString("No rows.\n")
-	case total == 0:
-		g.lay(nil, n.Question, true)
-		g.write(w, nil, true)
 	}
 	n.writeEnd(w, total, left)
 	return nil
@@ -82,7 +75,7 @@ func (g *grid) span(rows [][]cell) string {
 	text := ""
 	for _, name := range []string{"window_from", "window_to"} {
 		i := slices.IndexFunc(g.columns, func(c tableColumn) bool { return c.name == name })
-		if i < 0 || slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] || r[i].isNull }) {
+		if i < 0 || len(rows) == 0 || slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] || r[i].isNull }) {
 			return ""
 		}
 		text += " to " + rows[0][i].text

@@ -106,7 +106,6 @@ func (c tableColumn) cell(v schema.Null[string], style int) any {
 // cellText is a text as a cell holds it: at most 32,767 UTF-16 units, and none of the characters that XML has no way to
 // write.
 func cellText(s string) string {
-	s = strings.ToValidUTF8(s, "\ufffd")
 	if units := utf16.Encode([]rune(s)); len(units) > excelize.TotalCellChars {
 		return string(utf16.Decode(units[:excelize.TotalCellChars-2])) + "…"
 	}

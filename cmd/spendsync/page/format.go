@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/schema"
@@ -17,31 +16,13 @@ import (
 const nameLength = 60
 
 // plain is a text of the account made fit to stand on a page: one line, at most n characters, without what would act on
-// its surroundings (control characters, marks of writing direction, private characters), which shows as U+FFFD.
+// its surroundings.
 func plain(s string, n int) string {
-	var b strings.Builder
-	count, space := 0, false
-	for _, r := range s {
-		switch {
-		case unicode.IsSpace(r) && r != '\u2028' && r != '\u2029':
-			space = b.Len() > 0
-			continue
-		case r == '\u200c' || r == '\u200d': // joiners: they shape letters and emoji
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp):
-			r = '\ufffd'
-		}
-		if space {
-			b.WriteByte(' ')
-			count, space = count+1, false
-		}
-		if count >= n {
-			b.WriteRune('…')
-			break
-		}
-		b.WriteRune(r)
-		count++
+	shown := []rune(cli.Visible(cli.OneLine(s)))
+	if len(shown) > n {
+		return string(shown[:n]) + "…"
 	}
-	return b.String()
+	return string(shown)
 }
 
 // unknown stands for a number that is not known.

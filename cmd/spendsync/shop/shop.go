@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -220,7 +221,6 @@ const (
 	lastWire    = 8
 	bidRaised   = 14
 	bidLowered  = 6
-	reviewed    = 5
 )
 
 // plant lets the creatives of one campaign tire, and breaks the pixel of another for some days.
@@ -270,26 +270,17 @@ func (s *Shop) MoveTo(t time.Time) error {
 	if t.Equal(s.now) || !t.Equal(s.morning(schema.DateOf(t))) {
 		return nil
 	}
-	today, c := schema.DateOf(s.now)-schema.DateOf(t), func(role int, fields map[string]any) error {
-		return s.change([]adsim.Change{{Campaign: s.roles[role].id, Set: fields}})
-	}
-	switch today {
+	switch schema.DateOf(s.now) - schema.DateOf(t) {
 	case bidRaised:
 		return s.scale(steady, 1.15)
 	case bidLowered:
 		return s.scale(loser, 0.8)
-	case reviewed:
-		settings, err := s.service.Settings(s.roles[tired].id)
-		if err != nil || len(settings.Creatives) == 0 {
-			return err
-		}
-		return s.change([]adsim.Change{{Creative: settings.Creatives[0].CreativeID,
-			Set: map[string]any{"title": "Fresh: packs for winter", "status": "active"}}})
 	case lastWire:
-		if err := s.limit(c); err != nil {
+		if err := s.wire(); err != nil {
 			return err
 		}
-		return s.wire()
+		// The campaign reaches this limit by noon.
+		return s.set(limited, "daily_spend_limit", max(100, dollars(s.roles[limited].spend)/7*0.6))
 	}
 	return nil
 }
@@ -300,18 +291,16 @@ func (s *Shop) scale(role int, by float64) error {
 	if err != nil {
 		return err
 	}
-	var bid float64
-	if _, err := fmt.Sscan(settings.DefaultBid, &bid); err != nil {
+	bid, err := strconv.ParseFloat(settings.DefaultBid, 64)
+	if err != nil {
 		return err
 	}
-	return s.change([]adsim.Change{{Campaign: s.roles[role].id,
-		Set: map[string]any{"default_bid": money(max(0.1, bid*by))}}})
+	return s.set(role, "default_bid", max(0.1, bid*by))
 }
 
-// limit sets a limit that the campaign reaches by noon.
-func (s *Shop) limit(set func(int, map[string]any) error) error {
-	perDay := dollars(s.roles[limited].spend) / 7
-	return set(limited, map[string]any{"daily_spend_limit": money(max(100, perDay*0.6))})
+// set sets an amount of a campaign.
+func (s *Shop) set(role int, field string, dollars float64) error {
+	return s.service.Change(adsim.Change{Campaign: s.roles[role].id, Set: map[string]any{field: money(dollars)}})
 }
 
 // wire sends the last money of the story: it leaves some three days at the end.
