@@ -159,8 +159,8 @@ func (c *initCommand) write() error {
 		}
 		lines = append(lines, value)
 	}
-	err := errors.Join(config.WriteSecret(keyFile, config.Secret(c.values["API_KEY"])),
-		config.WriteSecret(passwordFile, config.Secret(c.values["REPORT_PASSWORD"])),
+	err := errors.Join(cli.WriteSecret(keyFile, c.values["API_KEY"]+"\n"),
+		cli.WriteSecret(passwordFile, c.values["REPORT_PASSWORD"]+"\n"),
 		config.WriteFile(config.FileName, lines))
 	if err != nil {
 		return exit.Advise(exit.Usagef("%v", err), "run it in a folder that you may write to")

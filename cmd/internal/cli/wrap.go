@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -80,9 +79,10 @@ func wrapHelp(help string, width int) string {
 // line of its own.
 func Entry(name, meaning string, column, width int) string {
 	indent := strings.Repeat(" ", column)
-	line := fmt.Sprintf("%-*s", column, name)
 	if len(name) >= column {
-		line += "\n" + indent
+		name += "\n" + indent
+	} else {
+		name += indent[len(name):]
 	}
-	return line + strings.TrimLeft(WrapLine(indent+meaning, max(width, 2*column), indent), " ") + "\n"
+	return name + strings.TrimLeft(WrapLine(indent+meaning, max(width, 2*column), indent), " ") + "\n"
 }

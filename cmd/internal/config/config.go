@@ -88,7 +88,7 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 	c := &Config{unknown: unknownIn(env), files: maps.Clone(env), wrongProxies: wrongProxies(environ),
 		missing: missingIn(env)}
 	maps.DeleteFunc(c.files, func(name, _ string) bool { return !strings.HasSuffix(name, "_FILE") })
-	wrong := append(inQuotes(env), dropMalformed(env)...)
+	wrong := dropMalformed(env)
 	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c,
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return c, exit.Usagef("%v", err)

@@ -112,8 +112,3 @@ func WriteFile(name string, variables [][2]string) error {
 	}
 	return cli.WriteSecret(name, text)
 }
-
-// WriteSecret writes a secret into a file that only its owner can read.
-func WriteSecret(name string, secret Secret) error {
-	return cli.WriteSecret(name, string(secret)+"\n")
-}

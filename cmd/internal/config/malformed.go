@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -50,26 +49,21 @@ func oneOf(texts ...string) form {
 	return form{func(s string) bool { return slices.Contains(texts, s) }, "must be one of " + strings.Join(texts, ", ")}
 }
 
-// dropMalformed takes out the variables whose text is not of their form, and describes each in words.
+// dropMalformed takes out the variables whose text is not of their form or stands in quotes, as docker's --env-file
+// leaves them, and describes each in words. It never shows a value in quotes.
 func dropMalformed(env map[string]string) (wrong []string) {
-	for _, v := range Variables() {
-		value, f := env[v.Name], forms[v.Name]
-		if value != "" && f.fits != nil && !f.fits(value) {
-			delete(env, v.Name)
-			wrong = append(wrong, fmt.Sprintf("%s%s=%q: %s", Prefix, v.Name, value, f.must))
+	for _, name := range names() {
+		value, f := env[name], forms[name]
+		switch {
+		case isQuoted(value):
+			wrong = append(wrong, Prefix+name+" is in quotes, which docker's --env-file keeps; write the value "+
+				"without them")
+		case value != "" && f.fits != nil && !f.fits(value):
+			wrong = append(wrong, fmt.Sprintf("%s%s=%q: %s", Prefix, name, value, f.must))
+		default:
+			continue
 		}
-	}
-	return wrong
-}
-
-// inQuotes names each variable whose value stands in quotes, as docker's --env-file leaves them. It never shows the
-// value.
-func inQuotes(env map[string]string) (wrong []string) {
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if isQuoted(env[name]) {
-			wrong = append(wrong, Prefix+name+" is in quotes, which docker's --env-file keeps; write the "+
-				"value without them")
-		}
+		delete(env, name)
 	}
 	return wrong
 }
