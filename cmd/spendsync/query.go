@@ -119,6 +119,9 @@ func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdi
 		return exit.Usagef("one NAME or -c SQL, not %q; SQL needs -c and quotes", strings.Join(args, " "))
 	}
 	format, err := c.answerFormat()
+	if err == nil {
+		err = c.fits(format)
+	}
 	if err != nil {
 		return err
 	}
@@ -260,34 +263,35 @@ func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.
 	return n
 }
 
-// answerFormat is the format that the caller chose, or the one that fits.
-func (c *queryCommand) answerFormat() (f answer.Format, err error) {
-	isShown := c.out == "" && cli.IsTerminal(c.stdout)
+// answerFormat is the format that the caller chose, or the one that suits the output.
+func (c *queryCommand) answerFormat() (answer.Format, error) {
 	switch {
 	case c.json && c.format != "" && c.format != "json":
-		return f, exit.Usagef("--json and --format %s: which one counts?", c.format)
+		return answer.Format{}, exit.Usagef("--json and --format %s: which one counts?", c.format)
 	case c.json:
-		f, err = answer.FindFormat("json")
+		return answer.FindFormat("json")
 	case c.format != "":
-		f, err = answer.FindFormat(c.format)
-	case isShown:
-		f, err = answer.FindFormat("table")
-	default:
-		f, err = answer.FormatOf(c.out)
+		return answer.FindFormat(c.format)
+	case c.out == "" && cli.IsTerminal(c.stdout):
+		return answer.FindFormat("table")
 	}
-	switch {
-	case err != nil:
-	case f.IsBinary && isShown:
-		err = exit.Usagef("--format %s is not for a terminal: give --out FILE", f.Name)
-	case c.rows >= 0 && f.Name != "table":
-		err = exit.Usagef("--rows is about tables for a person; --format %s has every row: write LIMIT into the "+
+	return answer.FormatOf(c.out)
+}
+
+// fits returns an error if a format does not go with the output or with a flag.
+func (c *queryCommand) fits(f answer.Format) error {
+	switch isTable := f.Name == "table"; {
+	case f.IsBinary && c.out == "" && cli.IsTerminal(c.stdout):
+		return exit.Usagef("--format %s is not for a terminal: give --out FILE", f.Name)
+	case c.rows >= 0 && !isTable:
+		return exit.Usagef("--rows is about tables for a person; --format %s has every row: write LIMIT into the "+
 			"SQL, or give the question its --param rows", f.Name)
-	case c.wide && f.Name != "table":
-		err = exit.Usagef("--wide is about tables for a person; --format %s has every column", f.Name)
+	case c.wide && !isTable:
+		return exit.Usagef("--wide is about tables for a person; --format %s has every column", f.Name)
 	case c.raw && f.Name != "csv":
-		err = exit.Usagef("--raw is about csv; --format %s leaves formulas as they are", f.Name)
+		return exit.Usagef("--raw is about csv; --format %s leaves formulas as they are", f.Name)
 	}
-	return f, err
+	return nil
 }
 
 // listQuestions prints the named questions.
