@@ -39,7 +39,7 @@ func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error)
 		return err
 	}
 	c.warnIfOlder(m)
-	if store, err := c.cfg.StoreDir(); err == nil && !isEmpty(store) {
+	if store := c.cfg.DataDir; !isEmpty(store) {
 		if err := notice.Write(durable.OS, store, notice.Verified, c.now().UTC()); err != nil {
 			c.log.Warn("the verified backup could not be noted beside the store", "error", err)
 		}

@@ -87,7 +87,7 @@ func (c *call) openStore(ctx context.Context, from string) (dir string, err erro
 	if err := c.pullFrom(ctx, c.bucketOf(from)); err != nil {
 		return "", err
 	}
-	return c.cfg.StoreDir()
+	return c.cfg.DataDir, nil
 }
 
 // pullFrom makes a copy of the bucket's generation the store of this command; without a bucket it does nothing.
@@ -115,10 +115,7 @@ func (c *call) pullFrom(ctx context.Context, url string) error {
 // bucket only again, when the caller says so.
 func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions, again bool) (
 	done *remote.Pushed, err error) {
-	if o.Dir, err = c.cfg.StoreDir(); err != nil {
-		return nil, err
-	}
-	o.Log, o.LockWait = c.log, c.cfg.LockWait
+	o.Dir, o.Log, o.LockWait = c.cfg.DataDir, c.log, c.cfg.LockWait
 	o.Page = func(ctx context.Context) ([]byte, error) {
 		r, err := pagedata.Read(ctx, o.Dir, "", c.loadOptions())
 		if err != nil {

@@ -39,7 +39,7 @@ func (c *checkCommand) run(ctx context.Context) error {
 	err := c.setUp(ctx)
 	o := check.Options{Config: c.cfg, ConfigErr: err, Client: c.clientOptions(), Now: c.now}
 	if err == nil {
-		o.Job, _ = (&runner{c.call}).newJob() // the check of the store reports a wrong folder
+		o.Job = (&runner{c.call}).newJob()
 	}
 	answer := check.Run(ctx, o)
 	if err := ctx.Err(); err != nil {

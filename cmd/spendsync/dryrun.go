@@ -19,10 +19,7 @@ func (c *call) showPlan(ctx context.Context) error {
 	if err := c.setUp(ctx); err != nil {
 		return err
 	}
-	dir, err := c.cfg.StoreDir()
-	if err != nil {
-		return err
-	}
+	dir := c.cfg.DataDir
 	known := manifest.NewAccount(job.ReachFrom(c.now()))
 	m, err := manifest.Read(dir)
 	switch {

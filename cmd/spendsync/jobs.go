@@ -24,18 +24,14 @@ type runner struct{ *call }
 
 // newJob wires a job to the variables and to the terminal. It asks nothing of the
 // service.
-func (r *runner) newJob() (job.Job, error) {
+func (r *runner) newJob() job.Job {
 	cfg := r.cfg
-	dir, err := cfg.StoreDir()
-	if err != nil {
-		return job.Job{}, err
-	}
 	return job.Job{
-		RunID: r.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.loadOptions(),
+		RunID: r.runID, Account: cfg.Account, DataDir: cfg.DataDir, Version: version(), Store: r.loadOptions(),
 		Plan: r.planOptions(), Concurrency: r.limits.concurrency, RequestsPerMinute: cfg.RequestsPerMinute,
-		Service: cfg.Service(), Own: r.ownFiles(dir), StopGrace: r.limits.grace,
+		Service: cfg.Service(), Own: r.ownFiles(cfg.DataDir), StopGrace: r.limits.grace,
 		Now: r.now, Log: r.log, Progress: func(kind string, n int) job.Bar { return r.screen.Progress(kind, n) },
-	}, nil
+	}
 }
 
 // runJob runs a job that reads from the service, and reports its end: to Prometheus
@@ -102,10 +98,7 @@ func (r *runner) readAndPublish(ctx context.Context, start startJob) (*job.Resul
 
 // serviceJob runs a job that asks the service. The variables have been read.
 func (r *runner) serviceJob(ctx context.Context, start startJob) (result *job.Result, err error) {
-	j, err := r.newJob()
-	if err != nil {
-		return nil, err
-	}
+	j := r.newJob()
 	if j.Report, err = r.cfg.ReportClient(r.clientOptions()); err != nil {
 		if shop.Owns(j.DataDir) {
 			err = exit.Advise(err, "ask the store, for the folder is the demo's, whose simulated service ended with "+
@@ -133,10 +126,7 @@ func (r *runner) runRepair(ctx context.Context, start startJob) error {
 	if err := r.setUp(ctx); err != nil {
 		return err
 	}
-	j, err := r.newJob()
-	if err != nil {
-		return err
-	}
+	j := r.newJob()
 	result, err := start(j, ctx)
 	if err != nil {
 		return err
@@ -171,9 +161,9 @@ func levelOf(code int) slog.Level {
 // beginWith brings an empty data directory to the bucket's generation, so that a run goes on where the last one ended
 // on another volume. A bucket to which nothing has been pushed is the beginning of a store.
 func (r *runner) beginWith(ctx context.Context, b *remote.Bucket) error {
-	dir, err := r.cfg.StoreDir()
-	if err != nil || !isEmpty(dir) {
-		return err
+	dir := r.cfg.DataDir
+	if !isEmpty(dir) {
+		return nil
 	}
 	done, err := b.Pull(ctx, remote.PullOptions{Dir: dir, All: true, Log: r.log, Store: r.loadOptions()})
 	if errors.Is(err, remote.ErrNothing) {

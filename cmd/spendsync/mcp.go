@@ -79,9 +79,7 @@ func (s *servedStore) open(ctx context.Context) (dir string, m *manifest.Manifes
 		}
 		s.pulledAt = now
 	}
-	if dir, err = s.cfg.StoreDir(); err != nil {
-		return "", nil, err
-	}
+	dir = s.cfg.DataDir
 	if m, err = manifest.ReadRoot(durable.OS, dir, nil); err != nil {
 		return "", nil, warehouseErr(err, dir)
 	}

@@ -167,10 +167,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	if err != nil {
 		return err
 	}
-	dir, err := c.cfg.StoreDir()
-	if err != nil {
-		return err
-	}
+	dir := c.cfg.DataDir
 	if err := cli.CheckFile("--out", c.out, dir); err != nil {
 		return err
 	}

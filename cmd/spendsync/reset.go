@@ -36,10 +36,7 @@ func (c *call) reset(ctx context.Context) (err error) {
 		return exit.Advise(exit.Usagef("which account? All of it will be moved aside; nothing is changed"),
 			"name it: 'spendsync repair reset --account NAME'")
 	}
-	dir, err := c.cfg.StoreDir()
-	if err != nil {
-		return err
-	}
+	dir := c.cfg.DataDir
 	store, err := load.Open(ctx, dir, c.account, c.loadOptions())
 	if err != nil {
 		return err

@@ -44,13 +44,12 @@ func (r *runner) newTold() *told {
 	if err == nil {
 		t.wanted, err = cfg.NoticeKinds()
 	}
-	dir, dirErr := cfg.StoreDir()
-	if err = errors.Join(err, dirErr); err != nil {
+	if err != nil {
 		t.log.Warn("no notices are sent", "error", err)
 		return t
 	}
 	if len(receivers) > 0 && schema.AccountName.MatchString(cfg.Account) {
-		t.teller = &notice.Teller{Disk: durable.OS, Dir: dir, Account: cfg.Account, Receivers: receivers,
+		t.teller = &notice.Teller{Disk: durable.OS, Dir: cfg.DataDir, Account: cfg.Account, Receivers: receivers,
 			Post: notice.Post}
 	}
 	return t

@@ -44,11 +44,7 @@ func (c *verifyCommand) run(ctx context.Context) error {
 	if from := c.bucketOf(c.from); from != "" {
 		return c.verifyFrom(ctx, from)
 	}
-	dir, err := c.cfg.StoreDir()
-	if err != nil {
-		return err
-	}
-	return c.verify(ctx, dir)
+	return c.verify(ctx, c.cfg.DataDir)
 }
 
 // verify checks a store.

@@ -93,6 +93,11 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return c, exit.Usagef("%v", err)
 	}
+	dir, err := filepath.Abs(c.DataDir)
+	if err != nil {
+		return c, exit.Usagef("%sDATA_DIR: the working folder is not known: %v", Prefix, err)
+	}
+	c.DataDir = dir
 	trustErr := c.trust()
 	if len(wrong) > 0 {
 		return c, exit.Usagef("%s", strings.Join(wrong, "; "))
@@ -143,16 +148,15 @@ func (c *Config) readService() error {
 
 // check rejects values that no command can work with.
 func (c *Config) check() error {
-	dir, _ := c.StoreDir() // a working folder that is not known is found later
 	switch {
 	case !schema.AccountName.MatchString(c.Account):
 		return exit.Usagef("%sACCOUNT=%q: use lower-case letters, digits, _ and -, at most 40, for example acme",
 			Prefix, c.Account)
 	case strings.ContainsRune(c.DataDir, 0):
 		return exit.Usagef("%sDATA_DIR holds a NUL", Prefix)
-	case strings.ContainsAny(dir, "?*["):
+	case strings.ContainsAny(c.DataDir, "?*["):
 		return exit.Usagef("%sDATA_DIR=%s holds a ?, * or [, which DuckDB does not take as part of a name; choose "+
-			"another folder, or rename it", Prefix, dir)
+			"another folder, or rename it", Prefix, c.DataDir)
 	}
 	if _, err := queries.Views(c.Thresholds); err != nil {
 		return exit.Usagef("%sTHRESHOLDS: %v", Prefix, err)
@@ -163,13 +167,4 @@ func (c *Config) check() error {
 		}
 	}
 	return c.checkNotices()
-}
-
-// StoreDir is the store's folder as an absolute path.
-func (c *Config) StoreDir() (string, error) {
-	dir, err := filepath.Abs(c.DataDir)
-	if err != nil {
-		return "", errors.Join(err, exit.ErrUsage)
-	}
-	return dir, nil
 }

@@ -106,11 +106,7 @@ func (c *checker) all(ctx context.Context) {
 	if c.Config == nil {
 		return
 	}
-	dir, err := c.Config.StoreDir()
-	if err != nil {
-		c.failErr("store", err)
-		return
-	}
+	dir := c.Config.DataDir
 	c.known = c.store(dir)
 	c.volume(dir)
 	if !configured {

@@ -47,14 +47,10 @@ func options(t *testing.T, service *adsim.Service, pageSize int) check.Options {
 		t.Fatal(err)
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	dir, err := cfg.StoreDir()
-	if err != nil {
-		t.Fatal(err)
-	}
 	return check.Options{
 		Config: cfg, Client: config.ClientOptions{Log: quiet, Transport: service.Transport()}, Now: now,
 		Job: job.Job{
-			RunID: "run000001", Account: cfg.Account, DataDir: dir, Version: "test", Service: cfg.Service(),
+			RunID: "run000001", Account: cfg.Account, DataDir: cfg.DataDir, Version: "test", Service: cfg.Service(),
 			Store: load.Options{LockWait: 5 * time.Second, DuckDB: duck.Options{Memory: "256MiB", Threads: 1},
 				Version: "test", Now: now},
 			Plan:        job.PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: pageSize},
