@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -29,11 +30,9 @@ func (c *call) showPlan(ctx context.Context) error {
 		return err
 	}
 	p := job.PlanDays(c.cfg.Account, c.now(), known, c.planOptions())
-	if c.json {
-		return cli.WriteJSON(c.stdout, p)
-	}
-	printPlan(c.stdout, p)
-	return nil
+	var text strings.Builder
+	printPlan(&text, p)
+	return c.answer(p, text.String())
 }
 
 func printPlan(w io.Writer, p job.Plan) {

@@ -83,11 +83,7 @@ func (c *pullCommand) run(ctx context.Context, args []string) (err error) {
 		return bucketErr(err)
 	}
 	c.placeGuide(dir)
-	if c.json {
-		return cli.WriteJSON(c.stdout, done)
-	}
-	_, err = fmt.Fprintln(c.stdout, pulledText(dir, done))
-	return err
+	return c.answer(done, pulledText(dir, done)+"\n")
 }
 
 // wrongUsage returns what is wrong with the folder or with flags together.

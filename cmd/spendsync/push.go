@@ -68,12 +68,7 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
-		err = cli.WriteJSON(c.stdout, done)
-	} else {
-		_, err = fmt.Fprintln(c.stdout, pushedText(b.Address(), done))
-		err = cli.QuietPipe(err)
-	}
+	err = c.answer(done, pushedText(b.Address(), done)+"\n")
 	if done.PageErr != nil && err == nil {
 		return c.endIncomplete(pageMissing(done))
 	}

@@ -293,8 +293,6 @@ func (c *queryCommand) fits(f answer.Format) error {
 
 // listQuestions prints the named questions.
 func (c *queryCommand) listQuestions() error {
-	if c.json {
-		return cli.QuietPipe(cli.WriteJSON(c.stdout, answer.List()))
-	}
-	return c.print(answer.List().Text(cli.TextWidth(c.stdout), c.all))
+	all := answer.List()
+	return c.answer(all, all.Text(cli.TextWidth(c.stdout), c.all))
 }

@@ -112,11 +112,8 @@ func (c *reportCommand) reportWritten(out string, r page.Page) error {
 	for _, acc := range r.Accounts {
 		parts = append(parts, part{acc.Name, acc.AsOf(), acc.LastWholeDay()})
 	}
-	if c.json {
-		return cli.WriteJSON(c.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
-	}
-	_, err = fmt.Fprintf(c.stdout, "%s: %s KB, %s\n", full, cli.Grouped(size/1000), accountsText(r))
-	return err
+	return c.answer(map[string]any{"file": full, "bytes": size, "accounts": parts},
+		fmt.Sprintf("%s: %s KB, %s\n", full, cli.Grouped(size/1000), accountsText(r)))
 }
 
 func accountsText(r page.Page) string {

@@ -91,13 +91,9 @@ func (c *statusCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return cli.WriteJSON(c.stdout, st)
-	}
 	var text strings.Builder
 	c.print(&text, st)
-	_, err = io.WriteString(c.stdout, cli.WrapText(text.String(), cli.TextWidth(c.stdout)))
-	return err
+	return c.answer(st, cli.WrapText(text.String(), cli.TextWidth(c.stdout)))
 }
 
 func (c *statusCommand) status(dir string) (*storeStatus, error) {

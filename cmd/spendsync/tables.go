@@ -37,10 +37,7 @@ No store is needed: the views are those that this version publishes.`,
 			if err != nil {
 				return err
 			}
-			if c.json {
-				return cli.WriteJSON(c.stdout, answer)
-			}
-			return c.print(text)
+			return c.answer(answer, text)
 		},
 	}
 	cmd.Flags().BoolVar(&c.all, "all", false, "without a name: describe every table with its columns")

@@ -25,6 +25,14 @@ func (t *terminal) print(text string) error {
 	return cli.QuietPipe(err)
 }
 
+// answer writes an answer, as JSON for a program or as text for a person.
+func (t *terminal) answer(answer any, text string) error {
+	if t.json {
+		return cli.WriteJSON(t.stdout, answer)
+	}
+	return t.print(text)
+}
+
 // endIncomplete ends a command that did what matters and could not do the rest.
 func (t *terminal) endIncomplete(happened string) error {
 	happened = cli.OneLine(happened)

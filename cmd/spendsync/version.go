@@ -20,13 +20,9 @@ func newVersionCommand(t *terminal) *cobra.Command {
 		Use: "version", Short: "Print the version", Example: "  spendsync version --json",
 		Long: "Prints the version. The modules that the binary is made of are in it: 'go version -m FILE' lists them.",
 		RunE: func(*cobra.Command, []string) error {
-			if t.json {
-				return cli.WriteJSON(t.stdout, map[string]any{"version": version(), "schema_version": schema.Version,
-					"duckdb": duck.EngineVersion()})
-			}
-			_, err := fmt.Fprintf(t.stdout, "spendsync %s (schema %d, DuckDB %s)\n", version(), schema.Version,
-				duck.EngineVersion())
-			return err
+			return t.answer(map[string]any{"version": version(), "schema_version": schema.Version,
+				"duckdb": duck.EngineVersion()}, fmt.Sprintf("spendsync %s (schema %d, DuckDB %s)\n", version(),
+				schema.Version, duck.EngineVersion()))
 		},
 	}
 }

@@ -3,7 +3,7 @@
 -- Parameter rows: 20, campaigns to show, those whose spend changed most first.
 -- Alone: No campaign is listed: none had spend in the two weeks, or rows is 0.
 -- Days: s.report_date > t.last_whole_date - 14 AND s.report_date <= t.last_whole_date
--- Shown: verdict, campaign_name, spend, spend_before, profit_expected, profit_before_expected, cpa_adjusted, cpa_change, conversions_adjusted, cpa, conversions, campaign_id
+-- Shown: verdict, campaign_name, spend, spend_before, cpa_change, profit_expected, profit_before_expected, cpa_adjusted, conversions_adjusted, cpa, conversions, campaign_id
 -- Column spend_a_day: US dollars a day of the last week.
 -- Column spend_a_day_before: US dollars a day of the week before.
 -- Column cpa_adjusted: US dollars per conversion, with those still to come.

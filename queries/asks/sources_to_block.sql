@@ -4,7 +4,7 @@
 -- Parameter rows: 20, sources to show, those that lose most a day first; --format ids and request make their calls of these.
 -- Parameter min_spend: 0.00, US dollars that a source must have cost in the window.
 -- Column changes_left: Changes of sources that the day's budget had left when it was last read. NULL: not known.
--- Shown: verdict, source_id, loss_per_day, spend, conversions, cpa, judged_cpa, campaign_name, campaign_id, action
+-- Shown: verdict, source_id, campaign_name, loss_per_day, spend, conversions, cpa, judged_cpa, campaign_id, action
 WITH budget AS (
   SELECT l.account_id, min(CASE WHEN coalesce(l.is_over, false) THEN l.allowed ELSE l.remaining END) AS changes_left
   FROM (
