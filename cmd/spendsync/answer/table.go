@@ -73,9 +73,12 @@ func (n Rendering) writeTitle(w *bufio.Writer, days string) {
 // span returns the days that all rows are about, if their columns window_from and window_to name them.
 func (g *grid) span(rows [][]cell) string {
 	text := ""
+	if len(rows) == 0 {
+		return text
+	}
 	for _, name := range []string{"window_from", "window_to"} {
 		i := slices.IndexFunc(g.columns, func(c tableColumn) bool { return c.name == name })
-		if i < 0 || len(rows) == 0 || slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] || r[i].isNull }) {
+		if i < 0 || slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] || r[i].isNull }) {
 			return ""
 		}
 		text += " to " + rows[0][i].text
