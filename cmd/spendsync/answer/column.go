@@ -49,17 +49,16 @@ func (n Rendering) tableColumns() []tableColumn {
 	return all
 }
 
-// unitOf returns the unit of a number by the types that only money and bids have, else by the name.
+// unitOf returns the unit of a number by the types that only money and bids have, else by the name. An integer has none.
 func unitOf(c duck.Column) string {
-	isWhole := strings.HasSuffix(c.Type, ",0)") || strings.Contains(c.Type, "INT")
 	switch form := formOf(c); {
 	case c.Type == "DECIMAL(12,6)":
 		return "price"
 	case c.Type == "DECIMAL(18,6)", c.Type == "DECIMAL(38,6)":
 		return "money"
-	case form != formNumber && form != formFloat:
+	case form != formNumber && form != formFloat, strings.Contains(c.Type, "INT"):
 		return ""
-	case isWhole:
+	case strings.HasSuffix(c.Type, ",0)"):
 		return queries.Units()[c.Name]
 	}
 	return cmp.Or(queries.Units()[c.Name], "ratio")
