@@ -289,7 +289,7 @@ var failures = []endOfFailure{
 		last:  "'spendsync help repair' describes it (exit 2)"},
 	{name: "help for an unknown command", args: []string{"help", "synk"}, code: exit.Usage,
 		first: `unknown command "synk" for "spendsync" Did you mean this? sync`,
-		last:  "describes it (exit 2)"},
+		last:  "'spendsync help' describes it (exit 2)"},
 	{name: "an unknown flag", args: []string{"sync", "--fill"}, code: exit.Usage,
 		first: "unknown flag: --fill", last: "see 'spendsync sync --help' (exit 2)"},
 	{name: "weeks before now", args: []string{"status", "--weeks", "-1"}, code: exit.Usage,
