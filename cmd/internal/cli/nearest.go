@@ -21,11 +21,10 @@ func Nearest(written string, names []string) (meant []string) {
 				Run: func(*cobra.Command, []string) {}})
 		}
 	}
-	for _, found := range of.SuggestionsFor(written) {
-		for _, c := range of.Commands() {
-			if c.Name() == found && !slices.Contains(meant, c.Aliases[0]) {
-				meant = append(meant, c.Aliases[0])
-			}
+	near := of.SuggestionsFor(written)
+	for _, c := range of.Commands() {
+		if slices.Contains(near, c.Name()) && !slices.Contains(meant, c.Aliases[0]) {
+			meant = append(meant, c.Aliases[0])
 		}
 	}
 	return meant[:min(3, len(meant))]

@@ -2,31 +2,29 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/dustin/go-humanize/english"
 
 	"spendsync/schema"
 )
 
 // Count is a number with its noun: "1 day", "3 days".
 func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, strings.TrimSuffix(what, "s"))
+	return fmt.Sprintf("%d %s", n, english.PluralWord(n, what, ""))
 }
 
 // Days lists days; of many it shows the first three and the last.
 func Days(d []schema.Date) string {
-	texts := make([]string, len(d))
-	for i, x := range d {
-		texts[i] = x.String()
+	if len(d) > 6 {
+		return Days(d[:3]) + ", ..., " + d[len(d)-1].String()
 	}
-	if len(texts) > 6 {
-		texts = slices.Concat(texts[:3], []string{"..."}, texts[len(texts)-1:])
+	var texts []string
+	for _, x := range d {
+		texts = append(texts, x.String())
 	}
 	return strings.Join(texts, ", ")
 }
