@@ -49,7 +49,8 @@ func (n Rendering) tableColumns() []tableColumn {
 	return all
 }
 
-// unitOf returns the unit of a number by the types that only money and bids have, else by the name. An integer has none.
+// unitOf returns the unit of a number by the types that only money and bids have, else by the name. An integer has
+// none.
 func unitOf(c duck.Column) string {
 	switch form := formOf(c); {
 	case c.Type == "DECIMAL(12,6)":
