@@ -112,8 +112,8 @@ var causes = []cause{
 		"{object}: {reason}", do: "wait for the storage and run it again"},
 
 	// What the service answered.
-	{is: func(f facts) bool { return answers(http.StatusOK)(f) && strings.HasPrefix(f.begins, "<") },
-		happened: "A page for people answers at {url} in place of the {side}: {beginning}",
+	{is: func(f facts) bool { return answers(http.StatusOK)(f) && strings.HasPrefix(f.said, "<") },
+		happened: "A page for people answers at {url} in place of the {side}: {page}",
 		do: "check that no proxy, gateway or login page answers there; if the service is under maintenance, run it " +
 			"again later"},
 	{is: replied(extract.ErrUnavailable), happened: "The {side} keeps failing: {object}: {reason}",
@@ -250,8 +250,7 @@ type facts struct {
 	bucket *remote.Error      // nil: it is none
 	damage *durable.Damage    // nil: it is none
 	way    error              // what happened on the way to one of them; nil: a reply came
-	said   string             // by the service, or by what stands before it, about a refusal
-	begins string             // the beginning of a reply that could not be read
+	said   string             // by the service, or by what stands before it: a refusal, or the beginning of a reply
 	safe   string             // empty: as the exit code says
 	words  map[string]string
 }
@@ -287,12 +286,13 @@ func factsOf(err error) (f facts) {
 // ofService adds what is known of a request to the service.
 func (f *facts) ofService() {
 	e := f.read
-	f.way, f.said = e.Cause, quotedAfter(e.Reason, fmt.Sprintf("status %d: ", e.Status))
-	f.begins = quotedAfter(e.Reason, "the reply begins ")
+	f.way = e.Cause
+	f.said = cmp.Or(quotedAfter(e.Reason, fmt.Sprintf("status %d: ", e.Status)),
+		quotedAfter(e.Reason, "the reply begins "))
 	maps.Copy(f.words, map[string]string{"side": "report", "url": config.Prefix + "REPORT_URL", "secrets": "user " +
 		"or password", "variables": config.Prefix + "REPORT_USER, " + config.Prefix + "REPORT_PASSWORD",
 		"again": runCheck, "object": e.What, "reason": e.Reason, "status": strconv.Itoa(e.Status),
-		"page": pageText(f.said), "beginning": pageText(f.begins)})
+		"page": pageText(f.said)})
 	if e.Interface == config.API {
 		maps.Copy(f.words, map[string]string{"side": "advertiser API", "url": config.Prefix + "ADVERTISER_URL",
 			"secrets": "key", "variables": config.Prefix + "API_KEY"})
