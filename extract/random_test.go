@@ -64,7 +64,8 @@ var (
 	passing = []adsim.Fault{
 		{Kind: adsim.Status, Status: 500}, {Kind: adsim.Status, Status: 503, RetryAfter: "20"},
 		{Kind: adsim.Status, Status: 429, RetryAfter: "+30s"},
-		{Kind: adsim.HTML}, {Kind: adsim.HTML, Status: 502}, {Kind: adsim.Empty}, {Kind: adsim.Null}, {Kind: adsim.Cut},
+		{Kind: adsim.HTML}, {Kind: adsim.HTML, Status: 502}, {Kind: adsim.Body},
+		{Kind: adsim.Body, Value: "null"}, {Kind: adsim.Cut},
 		{Kind: adsim.Cut, After: 100},
 		{Kind: adsim.Cut, After: 300, Chunked: true}, {Kind: adsim.Reset}, {Kind: adsim.Reset, After: 200},
 		{Kind: adsim.Stall, After: 50}, {Kind: adsim.Hang},

@@ -51,13 +51,11 @@ const (
 	Cut          = wire.Cut
 	Drop         = wire.Drop
 	Duplicate    = wire.Duplicate
-	Empty        = wire.Empty
 	ExtraKey     = wire.ExtraKey
 	HTML         = wire.HTML
 	Hang         = wire.Hang
 	MissingKey   = wire.MissingKey
 	NoPagination = wire.NoPagination
-	Null         = wire.Null
 	OtherDay     = wire.OtherDay
 	RepeatKey    = wire.RepeatKey
 	Reset        = wire.Reset

@@ -143,10 +143,6 @@ func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (
 		rep = wire.Reply{Status: status, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
 			Body: []byte("<!DOCTYPE html>\n<html><head><title>Be right back</title></head><body><h1>We&#39;ll be " +
 				"right back</h1></body></html>\n")}
-	case wire.Empty:
-		rep = wire.JSONReply(status, nil)
-	case wire.Null:
-		rep = wire.JSONReply(status, []byte("null"))
 	case wire.Body:
 		rep = wire.JSONReply(status, []byte(f.Value))
 	default:

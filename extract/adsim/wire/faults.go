@@ -24,8 +24,6 @@ type Kind string
 const (
 	Status Kind = "status" // the Status, with the service's error body, RetryAfter and Location
 	HTML   Kind = "html"   // a page for people
-	Empty  Kind = "empty"  // no body
-	Null   Kind = "null"   // the body null
 	Body   Kind = "body"   // the body Value
 )
 
@@ -63,7 +61,7 @@ const (
 
 // kinds lists them all.
 var kinds = []Kind{
-	Status, HTML, Empty, Null, Body, Cut, Reset, Stall, Hang, Slow, Trailing, Shift, Total, Truncate, Drop,
+	Status, HTML, Body, Cut, Reset, Stall, Hang, Slow, Trailing, Shift, Total, Truncate, Drop,
 	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top,
 }
 
@@ -206,7 +204,7 @@ func (f *Fault) Is(k Kind) bool { return f != nil && f.Kind == k }
 
 // Replaces reports whether the fault replaces the service's reply.
 func (f *Fault) Replaces() bool {
-	return f.Is(Status) || f.Is(HTML) || f.Is(Empty) || f.Is(Null) || f.Is(Body)
+	return f.Is(Status) || f.Is(HTML) || f.Is(Body)
 }
 
 func orOne(n int) int { return cmp.Or(n, 1) }
