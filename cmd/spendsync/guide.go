@@ -26,7 +26,7 @@ func newGuideTopic(t *terminal) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "guide", Short: "How to ask the warehouse: which view for which question, and the traps",
-		Long:    "One page: which view answers which question, six traps, the units.",
+		Long:    "One page: which view answers which question, seven traps, the units.",
 		Example: "  spendsync help guide\n  spendsync help guide > AGENTS.md",
 		RunE:    func(*cobra.Command, []string) error { return show() },
 	}

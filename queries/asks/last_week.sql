@@ -23,6 +23,8 @@
 -- Column conversions_adjusted: Conversions of the last week, with those still to come.
 -- Column conversions_before_adjusted: Conversions of the week before, with those still to come.
 -- Column cpa_before_adjusted: US dollars per conversion of the week before, with those still to come.
+-- Column cpa_compared: US dollars per conversion of the last week as cpa_change compares it: without days of a break that is over, and so far, or with those still to come (compared_by).
+-- Column cpa_before_compared: The same of the week before.
 -- Column cpa_change: Change of the CPA as a share: at equal age, else with those still to come (compared_by); days of a break that is over are left out. mart.campaign_performance has the same number by campaign.
 -- Column compared_by: equal_age, or adjusted: by the account's own curve. NULL: not comparable.
 -- Column cpa_verdict: dearer, cheaper: cpa_change is beyond chance (2.2); unclear; unknown: not comparable, or its conversions stopped.
@@ -144,11 +146,9 @@ judged AS (
   SELECT
     c.*,
     CASE WHEN c.conversions_before_at_age IS NOT NULL THEN 'equal_age' WHEN c.adjusted IS NOT NULL AND c.adjusted_before IS NOT NULL THEN 'adjusted' END AS compared_by,
-    CASE
-      WHEN c.conversions_before_at_age IS NOT NULL THEN
-        c.compared_spend::DOUBLE / nullif(c.compared_conversions, 0) / nullif(c.spend_before_at_age::DOUBLE / nullif(c.conversions_before_at_age, 0), 0) - 1
-      ELSE c.compared_spend::DOUBLE / nullif(c.compared_adjusted, 0) / nullif(c.compared_spend_before::DOUBLE / nullif(c.compared_adjusted_before, 0), 0) - 1
-    END AS cpa_change,
+    CASE WHEN c.conversions_before_at_age IS NOT NULL THEN ratio(c.compared_spend, c.compared_conversions) ELSE ratio(c.compared_spend, c.compared_adjusted) END AS cpa_compared,
+    CASE WHEN c.conversions_before_at_age IS NOT NULL THEN ratio(c.spend_before_at_age, c.conversions_before_at_age) ELSE ratio(c.compared_spend_before, c.compared_adjusted_before) END AS cpa_before_compared,
+    cpa_compared / nullif(cpa_before_compared, 0) - 1 AS cpa_change,
     coalesce(p.dispersion, 1) * (1.0 / nullif(c.compared_conversions, 0) + 1.0 / nullif(coalesce(c.conversions_before_at_age, c.conversions_before), 0)) AS variance
   FROM compared AS c
   LEFT JOIN spread AS p ON p.account_id = c.account_id AND p.campaign_id IS NOT DISTINCT FROM c.campaign_id
@@ -169,6 +169,7 @@ stated AS (
     s.adjusted::DECIMAL(18,1) AS conversions_adjusted, s.adjusted_before::DECIMAL(18,1) AS conversions_before_adjusted,
     (s.spend::DOUBLE / nullif(s.adjusted, 0))::DECIMAL(18,2) AS cpa_adjusted,
     (s.spend_before::DOUBLE / nullif(s.adjusted_before, 0))::DECIMAL(18,2) AS cpa_before_adjusted,
+    s.cpa_compared::DECIMAL(18,2) AS cpa_compared, s.cpa_before_compared::DECIMAL(18,2) AS cpa_before_compared,
     s.cpa_change::DECIMAL(18,3) AS cpa_change, s.compared_by,
     CASE
       WHEN s.cpa_change IS NULL OR b.campaign_id IS NOT NULL THEN 'unknown'
@@ -191,7 +192,7 @@ last_week AS (
   SELECT
     s.*, CASE WHEN o.campaign_id IS NOT NULL THEN 'broken_before' ELSE s.cpa_verdict END AS verdict,
     CASE
-      WHEN o.campaign_id IS NOT NULL THEN o.reason
+      WHEN o.campaign_id IS NOT NULL THEN o.reason || coalesce(format('; without those days its CPA {} from ${:,.2f} to ${:,.2f}', CASE WHEN s.cpa_change > 0 THEN 'rose' ELSE 'fell' END, s.cpa_before_compared::DOUBLE, s.cpa_compared::DOUBLE), '')
       WHEN s.cpa_verdict = 'unknown' THEN 'the two weeks cannot be compared'
       ELSE format('its CPA {} by {:.1f} %', CASE WHEN s.cpa_change > 0 THEN 'rose' ELSE 'fell' END, 100 * abs(s.cpa_change::DOUBLE)) || CASE s.cpa_verdict WHEN 'unclear' THEN ', which chance may explain' ELSE '' END
     END || coalesce('; ' || l.reason, '') AS reason
@@ -201,7 +202,7 @@ last_week AS (
 )
 SELECT
   w.account_id, w.verdict, w.campaign_id, w.campaign_name, w.days_known, w.days_known_before, w.spend, w.spend_before, w.spend_a_day, w.spend_a_day_before,
-  w.profit_expected, w.profit_before_expected, w.roi_expected, w.roi_before_expected, w.conversions_adjusted, w.conversions_before_adjusted, w.cpa_adjusted, w.cpa_before_adjusted, w.cpa_change, w.compared_by, w.cpa_verdict,
+  w.profit_expected, w.profit_before_expected, w.roi_expected, w.roi_before_expected, w.conversions_adjusted, w.conversions_before_adjusted, w.cpa_adjusted, w.cpa_before_adjusted, w.cpa_compared, w.cpa_before_compared, w.cpa_change, w.compared_by, w.cpa_verdict,
   w.conversions, w.conversions_before, w.cpa, w.cpa_before, w.conversions_before_at_age, w.cpa_before_at_age, w.revenue, w.profit_so_far, w.profit_before_so_far, w.spend_a_day_change, w.is_total, w.reason,
   w.window_from, w.window_to, w.before_from, w.before_to
 FROM last_week AS w

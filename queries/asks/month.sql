@@ -1,14 +1,14 @@
 -- How does this month go, against the last one by the same day, and where will it end?
 -- Trap: the month is that of the last day that is proven complete, and both are counted to the same day of the month, of days proven complete (days_known, days_known_before). Conversions are those expected, with those still to come. The end is the pace of the last 14 such days (0 at least), moved on for the days that are left by three quarters of its move since the fortnight before (of fewer than 28 days two halves are compared, and less of the move is taken); the range is what chance makes of the days and of that move, and that half of the move is lacking or comes again. A limit or a stop of tomorrow is not in it.
 -- Days: s.report_date >= t.month_from AND s.report_date <= t.month_to
--- Shown: spend, spend_before, spend_a_day, spend_a_day_before, spend_a_day_change, spend_at_end, spend_at_end_low, spend_at_end_high, cpa_expected, cpa_before_expected
+-- Shown: spend, days_known, spend_before, days_known_before, spend_a_day, spend_a_day_before, spend_a_day_change, spend_at_end, spend_at_end_low, spend_at_end_high, cpa_expected, cpa_before_expected
 -- Column cpa_before_expected: US dollars per conversion of the month before, with those still to come.
 -- Column spend_at_end: US dollars that the whole month will cost at this pace.
 -- Column spend_at_end_low: US dollars at the low end of a range of 90 %. NULL: fewer than three days are known.
 -- Column spend_at_end_high: US dollars at the high end of it. NULL: the same.
 -- Column spend_a_day: US dollars a day, of the days that are known.
 -- Column spend_a_day_before: US dollars a day of the month before, of the days that are known.
--- Column spend_a_day_change: Change of spend_a_day, as a share: the two months may differ in known days.
+-- Column spend_a_day_change: Change of spend_a_day, as a share: the two months may differ in known days. NULL: fewer than three days of one of them are known.
 -- Column month: First day of the month.
 -- Column last_date: Last day that is proven complete.
 -- Column days_known: Days of the month that are proven complete.
@@ -83,7 +83,7 @@ ended AS (
 SELECT
   e.account_id, e.month, e.last_date, e.days_known, e.days_known_before, e.days_left, e.spend, e.spend_before,
   (e.spend::DOUBLE / nullif(e.days_known, 0))::DECIMAL(18,2) AS spend_a_day, (e.spend_before::DOUBLE / nullif(e.days_known_before, 0))::DECIMAL(18,2) AS spend_a_day_before,
-  (e.spend::DOUBLE / nullif(e.days_known, 0) / nullif(e.spend_before::DOUBLE / nullif(e.days_known_before, 0), 0) - 1)::DECIMAL(18,3) AS spend_a_day_change,
+  CASE WHEN least(e.days_known, e.days_known_before) >= 3 THEN e.spend::DOUBLE / nullif(e.days_known, 0) / nullif(e.spend_before::DOUBLE / nullif(e.days_known_before, 0), 0) - 1 END::DECIMAL(18,3) AS spend_a_day_change,
   e.conversions, (e.conversions * e.spend::DOUBLE / nullif(e.arrived, 0))::DECIMAL(18,1) AS conversions_expected,
   (e.conversions_before * e.spend_before::DOUBLE / nullif(e.arrived_before, 0))::DECIMAL(18,1) AS conversions_before_expected,
   (e.arrived / nullif(e.conversions, 0))::DECIMAL(18,2) AS cpa_expected, (e.arrived_before / nullif(e.conversions_before, 0))::DECIMAL(18,2) AS cpa_before_expected,

@@ -1,8 +1,8 @@
 -- What changed in the settings, from what to what, and did it help?
--- Trap: before and after is not proof; several changes between two reads appear as one; and a CPA of few days after is too high, for conversions still arrive: cpa_change compares at equal age, and verdict says whether chance explains it. The service's own reviews of creatives are one row a day.
+-- Trap: before and after is not proof; several changes between two reads appear as one; and a CPA of few days after is too high, for conversions still arrive: cpa_change compares at equal age, and verdict says whether chance explains it, less what the account's other campaigns did in those days (control_cpa_change). The service's own reviews of creatives are one row a day.
 -- Parameter days: 14, days to look back from the newest numbers.
 -- Parameter rows: 30, changes to show: those of campaigns and sources first, the newest first.
--- Shown: seen_on, place, change, verdict, cpa_change
+-- Shown: seen_on, place, change, verdict, cpa_change, control_cpa_change
 -- Column seen_on: Chicago day of seen_at.
 -- Column change: What changed: old value -> new value.
 -- Column reviews: Steps of the service's own reviews that the row stands for. NULL: it is a change.

@@ -16,6 +16,7 @@
 -- Column cpa_before_at_age: US dollars per conversion of the days before as known at that age.
 -- Column cpa_change: Change of the CPA from the days before to the recent ones, at equal age, as a share. NULL: not comparable.
 -- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (2.2, the days' own spread included); unclear; unknown: not comparable, or its conversions stopped (mart.breaks); if they fell, this says so.
+-- Column days_broken: Days of the window on which its conversions stopped or fell (int.break_day): they are in spend, conversions and profit, and not in the verdict.
 -- Column reason: Why, in a sentence, with what a conversion costs and is worth.
 -- Column at_stake: US dollars a day: the expected profit of a campaign that pays, or loss of one that loses, over the window. NULL: it is not active, or neither is sure.
 -- Column action: What to do about an active campaign. NULL: nothing.
@@ -57,7 +58,7 @@ summed AS (
     sum(d.spend)::DECIMAL(18,6) AS spend, sum(d.arrived)::DOUBLE / 1e6 AS all_arrived,
     CASE WHEN NOT bool_or(d.is_too_early) THEN sum(d.arrived) FILTER (WHERE NOT d.is_broken OR d.is_all_broken)::DOUBLE / 1e6 END AS arrived_spend,
     CASE WHEN count(d.conversions) = count(*) THEN (sum(d.conversions) FILTER (WHERE NOT d.is_broken OR d.is_all_broken))::BIGINT END AS counted,
-    bool_or(d.is_too_early) AS is_too_early, bool_or(d.is_broken) AS has_broken, NOT bool_and(d.is_broken) AS has_unbroken,
+    bool_or(d.is_too_early) AS is_too_early, count(*) FILTER (WHERE d.is_broken) AS days_broken, NOT bool_and(d.is_broken) AS has_unbroken,
     CASE WHEN count(d.clicks) = count(*) THEN sum(d.clicks)::BIGINT END AS clicks,
     CASE WHEN count(d.impressions) = count(*) THEN sum(d.impressions)::BIGINT END AS impressions,
     CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions)::BIGINT END AS conversions,
@@ -121,7 +122,7 @@ rated AS (
     -- About the CPA that is shown, as wide as the days that count for the verdict say.
     CASE WHEN b.counted > 0 THEN ratio(b.spend * b.counted, b.conversions_expected * count_most(b.counted, b.bound_z)) ELSE ratio(nullif(b.arrived_spend, 0), count_most(b.counted, b.bound_z)) END AS cpa_best_case,
     CASE WHEN b.counted > 0 THEN ratio(b.spend * b.counted, b.conversions_expected * count_fewest(b.counted, b.bound_z)) END AS cpa_worst_case,
-    CASE WHEN b.has_unbroken AND b.has_broken THEN ratio(b.arrived_spend, b.counted) END AS cpa_unbroken,
+    CASE WHEN b.has_unbroken AND b.days_broken > 0 THEN ratio(b.arrived_spend, b.counted) END AS cpa_unbroken,
     count_most(b.counted, b.sure_z) AS most_conversions,
     count_fewest(b.counted, b.sure_z) AS fewest_conversions, b.spend::DOUBLE / nullif(b.conversions, 0) AS cpa, b.spend_recent::DOUBLE / nullif(b.conversions_recent, 0) AS cpa_recent,
     b.spend_before::DOUBLE / nullif(b.conversions_before_at_age, 0) AS cpa_before_at_age
@@ -165,7 +166,7 @@ judged AS (
     END AS change_verdict,
     s.revenue_expected - s.spend::DOUBLE AS profit_expected, ratio(s.revenue_expected - s.spend::DOUBLE, s.spend) AS roi_expected,
     s.revenue, (s.revenue - s.spend)::DECIMAL(18, 6) AS profit_so_far, ratio(s.revenue - s.spend, s.spend) AS roi_so_far, ratio(s.revenue, s.clicks) AS epc,
-    s.conversions_expected, s.cpa_expected, CASE WHEN NOT s.is_too_early THEN s.all_arrived / nullif(s.spend, 0)::DOUBLE END AS conversions_share, v.worth, v.worth_origin, s.cpa_unbroken
+    s.conversions_expected, s.cpa_expected, CASE WHEN NOT s.is_too_early THEN s.all_arrived / nullif(s.spend, 0)::DOUBLE END AS conversions_share, v.worth, v.worth_origin, s.days_broken, s.cpa_unbroken
   FROM scored AS s
   LEFT JOIN int.conversion_worth AS v ON v.account_id = s.account_id AND v.campaign_id = s.campaign_id AND v.source_id = ''
   LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current
