@@ -190,8 +190,8 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 		bar.Step()
 	}
 	bar.Done()
-	fmt.Fprintf(d.stdout, "%d syncs; meanwhile the service corrected %s rows, whose old and new numbers are in "+
-		"spend_change.\n\n", len(times), cli.Grouped(int64(restated)))
+	fmt.Fprintf(d.stdout, "%d syncs; meanwhile the service changed rows of past days %s times, mostly for late "+
+		"conversions: spend_change has the old and new numbers.\n\n", len(times), cli.Grouped(int64(restated)))
 	return nil
 }
 

@@ -171,7 +171,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 	if err := cli.CheckFile("--out", c.out, dir); err != nil {
 		return err
 	}
-	q.Once = f.IsOnce
+	q.Once = f.IsOnce && q.RowsParam == "" // of few rows it is known how many are left out
 	options := c.loadOptions().DuckDB
 	if q.Written {
 		options = c.questionOptions()
@@ -190,7 +190,11 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
 		err = cli.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, f.Name) })
 	}
 	if err = cli.QuietPipe(err); err == nil && f.Name != "table" {
-		err = c.writeFacts(duck.FactLines(result.Facts))
+		facts := duck.FactLines(result.Facts)
+		if left := n.NotAll(); left != "" {
+			facts = append([]string{left + "."}, facts...)
+		}
+		err = c.writeFacts(facts)
 	}
 	return errors.Join(c.queryErr(err, dir, q.Asks != "" && !q.Written), result.Close())
 }

@@ -43,7 +43,9 @@ func WithFile(environ []string, name string) ([]string, error) {
 			return nil, exit.Advise(exit.Usagef("%s sets %s, which has no effect from a file", name, k),
 				"remove it, or set it in the environment; the file is for variables that begin with %s", Prefix)
 		}
-		if set[strings.TrimPrefix(k, Prefix)] == "" {
+		name := strings.TrimPrefix(k, Prefix)
+		secret, isFile := strings.CutSuffix(name, "_FILE")
+		if other := secret + "_FILE"; set[name] == "" && (isFile && set[secret] == "" || !isFile && set[other] == "") {
 			below = append(below, k+"="+read[k])
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -80,6 +81,14 @@ type Rendering struct {
 	Wide     bool  // a table has every column, in further tables below if need be
 	Color    bool  // verdicts have colors if the environment allows them, and NULL is dim
 	Raw      bool  // formulas are written unchanged
+}
+
+// NotAll says how many rows the question's own limit has left out; empty: none.
+func (n Rendering) NotAll() string {
+	if n.Result.Total <= n.Result.Count {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d rows; --param rows=%[2]d has all of them", n.Result.Count, n.Result.Total)
 }
 
 // Write writes the answer in one of the forms, a page at a time.

@@ -52,8 +52,12 @@ func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 		fmt.Fprintf(w, "# %s %s, %s: %s, $%.2f a day lost there\n%s\n", c.campaign, cli.OneLine(c.name), c.action,
 			cli.Count(len(c.sources), "source"), c.loss, cli.OneLine(strings.Join(c.sources, ",")))
 	}
-	if err == nil && len(all) == 0 {
+	switch left := n.NotAll(); {
+	case err != nil:
+	case len(all) == 0:
 		fmt.Fprintln(w, "# no source is to be blocked")
+	case left != "":
+		fmt.Fprintln(w, "# "+left)
 	}
 	return err
 }

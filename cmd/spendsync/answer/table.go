@@ -2,6 +2,7 @@ package answer
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -99,13 +100,10 @@ func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int) {
 		lines = append(lines, fmt.Sprintf("%s of %d shown, %d more: --rows 0 shows all of them, --out FILE writes "+
 			"them.", cli.Count(int(shown), "row"), n.Result.Count, more))
 	}
-	rows := cli.Count(int(n.Result.Count), "row")
-	if n.Result.Total > n.Result.Count {
-		rows = fmt.Sprintf("%d of %d rows; --param rows=%[2]d has all of them", n.Result.Count, n.Result.Total)
-	}
+	rows := n.NotAll()
 	if n.Question.Trap != "" {
-		lines = append(lines, rows+". Mind: "+n.Question.Trap)
-	} else if n.Result.Total > n.Result.Count {
+		lines = append(lines, cmp.Or(rows, cli.Count(int(n.Result.Count), "row"))+". Mind: "+n.Question.Trap)
+	} else if rows != "" {
 		lines = append(lines, rows+".")
 	}
 	for _, fact := range duck.FactLines(n.Result.Facts) {

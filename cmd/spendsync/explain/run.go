@@ -37,6 +37,6 @@ func storeState(r *job.Result) string {
 	case !row.Published:
 		return fmt.Sprintf("nothing was published; generation %d stands", row.Generation)
 	}
-	return fmt.Sprintf("generation %d has %d of %s of the report that were due; what failed is as it was",
-		row.Generation, row.DaysProven, cli.Count(int(row.DaysPlanned), "day"))
+	return fmt.Sprintf("what was stored stands; %d of %s of the report that were due are proven in generation %d",
+		row.DaysProven, cli.Count(int(row.DaysPlanned), "day"), row.Generation)
 }

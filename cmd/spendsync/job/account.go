@@ -22,6 +22,9 @@ type accountRead struct {
 func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountRead {
 	who := key.who
 	if who.account == "" && n.s.Service.Text("account.id") == "" {
+		if key.err != nil || key.meErr != nil {
+			return nil // which is said by itself
+		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.read.findings = append(n.read.findings, finding{severity: remark,
