@@ -186,15 +186,27 @@ func (c *initCommand) answer(ctx context.Context, q question) (string, error) {
 			return "", err
 		}
 		text = cmp.Or(text, kept)
-		if text != "" {
+		why := q.refuses(text)
+		if why == "" {
 			return text, nil
 		}
 		if !c.onTerminal() {
-			return "", exit.Advise(exit.Usagef("%s: it must not be empty", q.text),
+			return "", exit.Advise(exit.Usagef("%s: %s", q.text, why),
 				"answer each question with a line of stdin, or run it on a terminal")
 		}
-		fmt.Fprintln(c.stderr, "  it must not be empty")
+		fmt.Fprintln(c.stderr, "  "+why)
 	}
+}
+
+// refuses returns why an answer cannot be right; empty: it may be.
+func (q question) refuses(answer string) string {
+	switch {
+	case answer == "":
+		return "it must not be empty"
+	case strings.HasSuffix(q.name, "_URL") && config.Address(answer) == nil:
+		return "it is not of the form https://host/path"
+	}
+	return ""
 }
 
 func (c *initCommand) onTerminal() bool {

@@ -22,11 +22,20 @@ func (c *Config) address(name string, value Secret) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(string(raw))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+	u := Address(string(raw))
+	if u == nil {
 		return nil, exit.Usagef("%s%s is not of the form https://host/path", Prefix, name)
 	}
 	return u, nil
+}
+
+// Address returns the address of a server in a text; nil: it is none.
+func Address(raw string) *url.URL {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil
+	}
+	return u
 }
 
 // Gateway returns the Pushgateway; nil: none is set.

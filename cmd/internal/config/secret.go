@@ -33,7 +33,8 @@ type Credentials struct {
 // secret is taken up.
 func (c *Config) credentials() (k Credentials, err error) {
 	if len(c.missing) > 0 {
-		return k, exit.Usagef("%s", missingText(c.missing, c.unknown))
+		return k, exit.Advise(exit.Usagef("%s", missingText(c.missing, c.unknown)),
+			"'spendsync init' asks for them; 'spendsync help config' describes each variable")
 	}
 	if len(c.wrongProxies) > 0 {
 		return k, exit.Advise(exit.Usagef("%s", strings.Join(c.wrongProxies, "; ")),

@@ -71,20 +71,25 @@ func (n Rendering) writeTitle(w *bufio.Writer, days string) {
 	}
 }
 
-// span returns the days that all rows are about, if their columns window_from and window_to name them.
+// span returns the day or the days that all rows are about, if columns name them.
 func (g *grid) span(rows [][]cell) string {
-	text := ""
-	if len(rows) == 0 {
-		return text
+	if from, to := g.shared("window_from", rows), g.shared("window_to", rows); from != "" && to != "" {
+		return " (" + from + " to " + to + ")"
 	}
-	for _, name := range []string{"window_from", "window_to"} {
-		i := slices.IndexFunc(g.columns, func(c tableColumn) bool { return c.name == name })
-		if i < 0 || slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] || r[i].isNull }) {
-			return ""
-		}
-		text += " to " + rows[0][i].text
+	if day := g.shared("report_date", rows); day != "" {
+		return " (" + day + ")"
 	}
-	return " (" + strings.TrimPrefix(text, " to ") + ")"
+	return ""
+}
+
+// shared returns the value that all rows have in a column; empty: they have several, or NULL.
+func (g *grid) shared(column string, rows [][]cell) string {
+	i := slices.IndexFunc(g.columns, func(c tableColumn) bool { return c.name == column })
+	if i < 0 || len(rows) == 0 ||
+		slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] || r[i].isNull }) {
+		return ""
+	}
+	return rows[0][i].text
 }
 
 // writeEnd writes what is left out, how many rows there are, how the answer is misread, and the facts.
@@ -101,7 +106,7 @@ func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int) {
 			"them.", cli.Count(int(shown), "row"), n.Result.Count, more))
 	}
 	rows := n.NotAll()
-	if n.Question.Trap != "" {
+	if n.Question.Trap != "" && n.Result.Count > 0 {
 		lines = append(lines, cmp.Or(rows, cli.Count(int(n.Result.Count), "row"))+". Mind: "+n.Question.Trap)
 	} else if rows != "" {
 		lines = append(lines, rows+".")

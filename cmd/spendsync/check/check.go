@@ -132,7 +132,7 @@ func (c *checker) all(ctx context.Context) {
 // configuration reads the variables and makes both clients.
 func (c *checker) configuration() bool {
 	const name = "configuration"
-	do := "correct what is named; see 'spendsync help config'"
+	do := "correct what is named: 'spendsync init' asks for it, 'spendsync help config' describes it"
 	if c.ConfigErr != nil {
 		c.fail(exit.Usage, name, do, "%s", cli.OneLine(c.ConfigErr.Error()))
 		return false
@@ -175,6 +175,7 @@ func (c *checker) clock() {
 	}
 	found := fmt.Sprintf("%s %s the service's, by its Date header", worst.Abs().Round(time.Second), side)
 	switch {
+	case !dated && c.code != exit.OK: // nothing has answered
 	case !dated:
 		c.warn(name, do, "the service sends no date to compare with")
 	case worst.Abs() > job.MaxClockOff:
