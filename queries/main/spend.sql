@@ -9,7 +9,6 @@
 -- Column is_settings_assumed: Whether the campaign's settings were first read after the day: those of the first read are shown. NULL: they were never read.
 -- Column is_open: Whether the day was last read before it was over: more of it may be missing.
 -- Column is_complete: Whether the day is proven complete.
--- Column is_broken: Whether the campaign's conversions stopped or fell on the day (int.break_day): its CPA is too high, and verdicts leave such a day out.
 -- Column conversions_share: Share of the day's final conversions that has arrived by its age (int.day_maturity). NULL: not known, or the day is not proven complete.
 -- Column conversions_expected: Conversions with those still to come: told so far, divided by conversions_share. A sum over many rows is as good as the share; of one row it is a guess. NULL: conversions are not known, or how many are still to come is not known yet.
 -- Column revenue: US dollars that the conversions so far earned by your own payouts (mart.revenue). NULL: there are no payouts, or the row has none.
@@ -41,8 +40,7 @@ SELECT
   CASE WHEN y.account_id IS NOT NULL THEN CASE WHEN s.conversions = 0 THEN 0 ELSE v.revenue END END::DECIMAL(18, 6) AS revenue,
   CASE WHEN y.account_id IS NOT NULL THEN CASE WHEN s.conversions = 0 THEN 0 ELSE v.revenue END END::DOUBLE / nullif(o.conversions_share, 0) - s.spend::DOUBLE AS profit_expected,
   h.status AS campaign_status, h.default_bid, h.daily_spend_limit, h.target_cpa, h.country, h.is_assumed AS is_settings_assumed,
-  o.state = 'open' AS is_open, o.state IN ('complete', 'final') AS is_complete, o.state = 'final' AS is_final,
-  b.account_id IS NOT NULL AS is_broken
+  o.state = 'open' AS is_open, o.state IN ('complete', 'final') AS is_complete, o.state = 'final' AS is_final
 FROM main.spend_daily AS s
 JOIN finished AS o ON o.account_id = s.account_id AND o.report_date = s.report_date
 LEFT JOIN campaign_on AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.report_date = s.report_date
@@ -50,4 +48,3 @@ LEFT JOIN main.creative_history AS r ON r.account_id = s.account_id AND r.creati
 LEFT JOIN (SELECT DISTINCT p.account_id FROM main.payout AS p) AS y ON y.account_id = s.account_id
 LEFT JOIN mart.revenue AS v ON v.account_id = s.account_id AND v.report_date = s.report_date AND v.campaign_id = s.campaign_id
   AND v.creative_id = s.creative_id AND v.source_id = s.source_id
-LEFT JOIN int.break_day AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.report_date = s.report_date

@@ -157,8 +157,8 @@ var causes = []cause{
 	{is: isKind(durable.ErrLocked), do: "wait until the other run ends, then run it again; a lock ends with its " +
 		"process"},
 	{is: isKind(durable.ErrOlder), do: "run one sync of that commit, which upgrades the store, then this version"},
-	{is: isKind(durable.ErrEmpty), do: "run 'spendsync sync' ('spendsync init' first for a new account, 'spendsync " +
-		"demo' to look around), or name another folder in " + config.Prefix + "DATA_DIR or --data-dir"},
+	{is: isKind(durable.ErrEmpty), do: "run 'spendsync sync', or name another folder in " + config.Prefix +
+		"DATA_DIR or --data-dir; 'spendsync init' begins an account, 'spendsync demo' shows one"},
 	{is: isKind(durable.ErrTempDir), do: "set TMPDIR to a folder that can be written to; a container with a " +
 		"read-only root needs a volume at /tmp"},
 	{is: errno("No space left on device", syscall.ENOSPC), happened: "the volume is full: {text}",
