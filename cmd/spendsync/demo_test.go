@@ -32,7 +32,8 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 		t.Fatal(text)
 	}
 	for _, want := range []string{
-		"27 syncs; meanwhile the service changed rows of past days", "Which campaigns pay", "Rain jackets", "all campaigns", "loses",
+		"27 syncs; meanwhile the service changed rows of past days", "Which campaigns pay",
+		 "Rain jackets", "all campaigns", "loses",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the demo does not show %q:\n%s", want, text)
