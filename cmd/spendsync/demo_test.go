@@ -33,7 +33,7 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 	}
 	for _, want := range []string{
 		"27 syncs; meanwhile the service changed rows of past days", "Which campaigns pay",
-		 "Rain jackets", "all campaigns", "loses",
+		"Rain jackets", "all campaigns", "loses",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the demo does not show %q:\n%s", want, text)
