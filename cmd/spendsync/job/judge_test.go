@@ -31,7 +31,7 @@ func TestJudge_MissingKeys(t *testing.T) {
 		"the audience":                 {key: "audience", codes: []int{4, 4, 4}, stands: true},
 		"the audience, nulls left out": {omitsNulls: true, key: "audience", codes: []int{4, 4, 4}, stands: true},
 	} {
-		if !schematest.Drawn(name, 3) {
+		if !schematest.Drawn(name, 4) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

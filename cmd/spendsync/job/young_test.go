@@ -11,6 +11,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // beginning is the service of a world whose account begins on a day: it answers the days before with a status.
@@ -55,7 +56,7 @@ func (b beginning) RoundTrip(req *http.Request) (*http.Response, error) {
 // TestYoung_BeginsOnItsFirstDay: days before a young account's first are named once and are no gap, if the service's
 // own sums have nothing of them.
 func TestYoung_BeginsOnItsFirstDay(t *testing.T) {
-	for _, status := range []int{404, 410, 204} {
+	for _, status := range []int{404, 410, 204}[:schematest.Times(1, 3, 3)] {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			w := newWorld(t)
 			first := w.today() - 12
