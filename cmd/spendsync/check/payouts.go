@@ -2,9 +2,7 @@ package check
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
-	"strings"
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
@@ -32,13 +30,13 @@ func (c *checker) payouts(ctx context.Context, t *job.Trial) {
 		return
 	}
 	for _, f := range own.Findings {
-		switch f.Form {
+		switch f.Note {
 		case "":
 			c.fail(exit.Usage, name, do, "%s", cli.OneLine(f.Message))
 		case payouts.Remark:
 			c.warn(name, "declare them in "+payouts.Variable+" if they count", "%s", f.Message)
 		default:
-			c.warn(name, "correct it, or 'spendsync repair accept "+f.Form+"' after a sync", "%s", f.Message)
+			c.warn(name, "correct it, or 'spendsync repair accept "+f.Note+"' after a sync", "%s", f.Message)
 		}
 	}
 	for _, f := range own.Files {
@@ -52,13 +50,7 @@ func (c *checker) shows(f *payouts.File) {
 	if f.Variable != "" {
 		c.warn(name, f.Variable, "a known tracker's headings are in it, which this declares (%s)", f.Remark)
 	}
-	if f.Columns == nil || f.Wrong != nil && f.Rows == 0 {
-		return
+	if f.Rows != "" {
+		c.ok(name, "%s; %s", f.Columns, f.Rows)
 	}
-	text := fmt.Sprintf("columns %s; declared are %s; the first rows are stored as %s",
-		strings.Join(f.Columns, ", "), strings.Join(f.Declared, ","), strings.Join(f.First, " and "))
-	if text += fmt.Sprintf("; of %s fit %d", cli.Count(f.Rows, "row"), f.Fit); f.IsExport {
-		text += fmt.Sprintf(", %d do not, %d are of other campaigns, %d add others up", f.Misfits, f.Others, f.Totals)
-	}
-	c.ok(name, "%s", text)
 }

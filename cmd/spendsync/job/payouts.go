@@ -110,7 +110,8 @@ func (r *ownRun) read(ctx context.Context) error {
 		err = errors.Join(r.stage(within, own), own.Close())
 	}
 	if code := exit.Of(err); err != nil && ctx.Err() == nil && code != exit.Storage && code != exit.Damaged {
-		r.find(payouts.Finding{Message: err.Error()}) // of the configuration, or of a file that is slow
+		// The configuration is wrong, or a file is slow.
+		r.find(manifest.OwnFinding{Message: cli.OneLine(err.Error())})
 		return nil
 	}
 	return err
@@ -131,8 +132,8 @@ func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 		r.find(f)
 	}
 	for _, f := range own.Files {
-		r.Log.Info("read your own file", "file", f.Path, "rows", f.Rows, "fit", f.Fit, "do_not_fit", f.Misfits,
-			"of_others", f.Others, "of_totals", f.Totals)
+		_, counts, _ := strings.Cut(f.Rows, "; ")
+		r.Log.Info("read your own file", "file", f.Path, "rows", counts)
 	}
 	for i := range own.Refused {
 		own.Refused[i].AccountID = r.Account
@@ -143,10 +144,9 @@ func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 }
 
 // find adds something that ends the run with exit 4 until it is mended or accepted. A remark is said once.
-func (r *ownRun) find(f payouts.Finding) {
-	is := manifest.OwnFinding{Message: cli.OneLine(f.Message), Note: f.Form, Size: f.Size}
+func (r *ownRun) find(is manifest.OwnFinding) {
 	r.found.Found = append(r.found.Found, is)
-	if f.Form == payouts.Remark && !slices.Contains(r.store.Account().Own.Found, is) {
+	if is.Note == payouts.Remark && !slices.Contains(r.store.Account().Own.Found, is) {
 		r.Log.Warn(is.Message)
 	}
 }
@@ -187,8 +187,8 @@ func (r *ownRun) stageDay(d payouts.Day) error {
 	}
 	if why, percent := loss(stored, rows, d.Lost); why != "" {
 		form := heldNote + d.Day.String()
-		r.find(payouts.Finding{Form: form, Size: percent, Message: fmt.Sprintf("%s would lose %s by %s: the stored "+
-			"day stands, for the export may be cut or capped", d.Day, why, d.Files)})
+		r.find(manifest.OwnFinding{Note: form, Size: percent, Message: fmt.Sprintf("%s would lose %s by %s: the "+
+			"stored day stands, for the export may be cut or capped", d.Day, why, d.Files)})
 		if !r.store.Account().Accepts(form, percent) {
 			return nil
 		}

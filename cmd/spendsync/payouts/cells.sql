@@ -41,26 +41,40 @@ CREATE TEMP MACRO chosen(declared, forms, a, b) AS CASE WHEN declared = forms[1]
 CREATE TEMP MACRO number(readings) AS
     [chosen(getvariable('decimal'), ['point', 'comma'], r[1], r[2]) FOR r IN [readings]][1];
 
--- Most numbers are plain digits: one reading, cheap to convert.
-CREATE TEMP MACRO count_of(x) AS CASE WHEN regexp_full_match(x, '[0-9]{1,15}') THEN x::BIGINT
-    WHEN x <> '' THEN coalesce(as_count(programs(x)), number(counts(x))) END;
-CREATE TEMP MACRO money_of(x) AS CASE WHEN regexp_full_match(x, '-?[0-9]{1,11}(\.[0-9]{1,2})?')
-    AND (getvariable('decimal') <> 'comma' OR NOT contains(x, '.')) THEN x::DECIMAL(18, 6)
-    WHEN regexp_full_match(x, '\$ *-') THEN 0 -- a spreadsheet's 0
-    WHEN x <> '' THEN coalesce(as_money(programs(x)), number(amounts(x))) END;
+-- A number in one of the forms that people and programs write.
+CREATE TEMP MACRO count_of(x) AS coalesce(as_count(programs(x)), number(counts(x)));
+CREATE TEMP MACRO money_of(x) AS CASE WHEN regexp_full_match(x, '\$ *-') THEN 0 -- a spreadsheet's 0
+    ELSE coalesce(as_money(programs(x)), number(amounts(x))) END;
 
+-- The cells of several columns for one of ours have chr(31) between them. Their sum is unknown if one is. Most numbers
+-- are plain digits: one cell with one reading, cheap to convert.
+CREATE TEMP MACRO added(parts) AS [CASE WHEN list_count(v) = len(v) THEN list_sum(v) END FOR v IN [parts]][1];
+CREATE TEMP MACRO count_in(x) AS CASE WHEN x = '' THEN NULL WHEN regexp_full_match(x, '[0-9]{1,15}') THEN x::BIGINT
+    ELSE added([count_of(c) FOR c IN string_split(x, chr(31))]) END;
+CREATE TEMP MACRO money_in(x) AS CASE WHEN x = '' THEN NULL
+    WHEN regexp_full_match(x, '-?[0-9]{1,11}(\.[0-9]{1,2})?')
+        AND (getvariable('decimal') <> 'comma' OR NOT contains(x, '.')) THEN x::DECIMAL(18, 6)
+    ELSE added([money_of(c) FOR c IN string_split(x, chr(31))]) END;
+
+-- What is wrong with the cells of one of our columns; NULL: nothing is.
+CREATE TEMP MACRO title(of) AS getvariable('title')[of];
 CREATE TEMP MACRO brief(v) AS regexp_replace(v::VARCHAR, '(\.[0-9]{2}[0-9]*?)0+$', '\1');
-CREATE TEMP MACRO wrong_number(title, x, readings, kind) AS title || shown(x) || [
-    CASE WHEN getvariable('decimal') = '' AND r[1] IS NOT NULL THEN ' may be ' || brief(r[1]) || ' or ' || brief(r[2])
-    || ': declare decimal=point or decimal=comma in SPENDSYNC_TRACKER_COLUMNS' ELSE kind END FOR r IN [readings]][1];
-CREATE TEMP MACRO wrong_count(title, x, value) AS CASE WHEN value IS NULL AND NOT is_nothing(x)
-    THEN wrong_number(title, x, counts(x), ' is not a whole number of 0 or more') END;
-CREATE TEMP MACRO wrong_money(title, x, value) AS CASE WHEN value IS NULL AND NOT is_nothing(x)
-    THEN wrong_number(title, x, amounts(x), ' is not an amount in US dollars, for example 12.50') END;
-CREATE TEMP MACRO wrong_currency(title, x) AS CASE WHEN NOT is_nothing(x) AND NOT regexp_full_match(x,
-    '(?i)\$|usd|us\$|us dollars?') THEN title || shown(x) || ': amounts are US dollars: export them in USD' END;
-CREATE TEMP MACRO wrong_flag(title, x) AS CASE WHEN regexp_full_match(x, '(?i)true|1|yes')
-    THEN title || shown(x) || ': rows are missing: export all of them' END;
+CREATE TEMP MACRO wrong_number(x, value, readings, what) AS CASE WHEN value IS NULL AND NOT is_nothing(x)
+    THEN shown(x) || [CASE WHEN getvariable('decimal') = '' AND r[1] IS NOT NULL THEN ' may be ' || brief(r[1])
+        || ' or ' || brief(r[2]) || ': declare decimal=point or decimal=comma in SPENDSYNC_TRACKER_COLUMNS'
+        ELSE what END FOR r IN [readings]][1] END;
+CREATE TEMP MACRO first_wrong(of, all_wrong) AS title(of) || list_filter(all_wrong, lambda w: w IS NOT NULL)[1];
+CREATE TEMP MACRO wrong_counts(cells) AS list_filter([first_wrong(t[1], [wrong_number(c, count_of(c), counts(c),
+    ' is not a whole number of 0 or more') FOR c IN string_split(t[2], chr(31))]) FOR t IN cells],
+    lambda w: w IS NOT NULL)[1];
+CREATE TEMP MACRO wrong_money(x) AS first_wrong('amount', [wrong_number(c, money_of(c), amounts(c),
+    ' is not an amount in US dollars, for example 12.50') FOR c IN string_split(x, chr(31))]);
+CREATE TEMP MACRO wrong_currency(x) AS CASE WHEN x <> '' THEN first_wrong('currency', [CASE WHEN NOT is_nothing(c)
+    AND NOT regexp_full_match(c, '(?i)\$|usd|us\$|us dollars?') THEN shown(c)
+        || ': amounts are US dollars: export them in USD' END FOR c IN string_split(x, chr(31))]) END;
+CREATE TEMP MACRO wrong_flag(x) AS CASE WHEN x <> '' THEN first_wrong('cut', [CASE WHEN regexp_full_match(c,
+    '(?i)true|1|yes') THEN shown(c) || ': rows are missing: export all of them' END
+    FOR c IN string_split(x, chr(31))]) END;
 
 -- A day without its midnight, which an instant has in Chicago or as it is written.
 CREATE TEMP MACRO in_chicago(x) AS CASE WHEN regexp_full_match(x, '[0-9-]{10}[T ]0[56]:.*(Z|UTC|\+00(:?00)?)')
@@ -95,34 +109,19 @@ CREATE TEMP MACRO of_parquet(x) AS CASE WHEN regexp_full_match(typeof(x), 'DOUBL
     AND NOT contains(x::VARCHAR, 'e') THEN x::VARCHAR || 'e0'
     ELSE coalesce(trim(replace(x::VARCHAR, chr(10), ' '), ' ' || chr(9) || chr(13) || chr(160)), '') END;
 
--- The account's IDs, and each of their forms.
-CREATE TEMP TABLE known(kind VARCHAR, id VARCHAR);
-CREATE TEMP VIEW alike AS
-SELECT kind, unnest(range(1, 6)) AS form_no, unnest(forms(id)) AS form, id FROM known;
-
--- What the cells for IDs of a file hold: a known ID, none, the word of a row that adds up others, or another ID, which
--- is here only if it is near one of the account; near tells how it differs.
-CREATE TEMP TABLE id_cell(kind VARCHAR, cell VARCHAR, id VARCHAR, what VARCHAR, near VARCHAR);
-
--- The words for the states of conversions. A state has a bit.
-CREATE TEMP TABLE state AS
-SELECT word, ours, 1::UBIGINT << (row_number() OVER () - 1)::INTEGER AS bit
-FROM (SELECT ours, unnest(words) AS word FROM (VALUES
-    ('approved', ['approved', 'approve', 'confirmed', 'accepted', 'paid', 'sale', 'valid']),
-    ('held', ['held', 'hold', 'on hold', 'on_hold', 'pending', 'open', 'lead', 'new']),
-    ('refused', ['refused', 'rejected', 'reject', 'declined', 'cancelled', 'canceled', 'cancel', 'trash', 'invalid',
-        'reversed', 'chargeback', 'refunded'])) AS w(ours, words));
-
--- The rows of all files with their class: fit; unknown, unread or unsourced (it is of the account and does not fit);
--- total, blank or other (it is not of the account); refused (the file is). why is about one that does not fit. A newer
--- file has a higher number. judged are the rows of the file that is being read.
-CREATE TEMP TABLE line(file INTEGER, is_export BOOLEAN, n BIGINT, state UBIGINT, day DATE, until DATE, campaign VARCHAR,
-    creative VARCHAR, source VARCHAR, clicks BIGINT, conversions BIGINT, approved BIGINT, held BIGINT, refused BIGINT,
-    amount DECIMAL(18, 6), class VARCHAR, why VARCHAR, raw VARCHAR);
-CREATE TEMP VIEW judged AS FROM line WHERE file = getvariable('file');
-
-CREATE TEMP TABLE set_aside(file INTEGER, n BIGINT, day DATE, why VARCHAR, raw VARCHAR);
-CREATE TEMP TABLE file(file INTEGER, path VARCHAR, unit VARCHAR, name VARCHAR AS (parse_filename(path)));
-
--- What the service counts, of a campaign and a day.
-CREATE TEMP TABLE service(campaign VARCHAR, day DATE, clicks BIGINT, conversions DOUBLE);
+-- A heading in lower case with single blanks; as ours are written, without a currency; in a message; in the variable.
+CREATE TEMP MACRO squash(x) AS trim(regexp_replace(lower(x), '[\s\x{a0}]+', ' ', 'g'));
+CREATE TEMP MACRO plain(x) AS replace(rtrim(regexp_replace(squash(x), getvariable('in_currency'), ''), ':'), ' ', '_');
+CREATE TEMP MACRO quoted(x) AS '"' || regexp_replace(x, '\s+', ' ', 'g') || '"';
+CREATE TEMP MACRO item(name, x) AS name || '=' || CASE WHEN contains(x, ',') OR contains(x, '"')
+    THEN quoted(replace(x, '"', '""')) ELSE regexp_replace(x, '\s+', ' ', 'g') END;
+-- Another currency than US dollars; empty: none is named.
+CREATE TEMP MACRO currency_in(x) AS upper(regexp_extract(squash(x), getvariable('other_currency'), 1)
+    || regexp_extract(squash(x), getvariable('other_currency'), 2));
+CREATE TEMP MACRO in_currency(what, x) AS CASE WHEN currency_in(x) <> '' THEN what || ' is in ' || currency_in(x)
+    || ': amounts are US dollars: export them in USD' END;
+-- A column that may refuse the file is found whatever is declared.
+CREATE TEMP MACRO guard(plain) AS CASE
+    WHEN regexp_full_match(plain, '(.*_)?(currency|валюта|währung|devise|moneda|valuta)(_code)?') THEN 'currency'
+    WHEN regexp_full_match(plain, '(is_|has_)?(incomplete|truncated|partial|more)(_(results?|rows|data))?') THEN 'flag'
+    END;

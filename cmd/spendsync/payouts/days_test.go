@@ -154,7 +154,7 @@ func TestRead_ComparesCounts(t *testing.T) {
 			fmt.Sprintf("2026-11-20,C2000000002,S1,%d\n", 10*clicks))}})
 		is := ""
 		for _, f := range got.Findings {
-			is = fmt.Sprint(f.Form, " ", f.Size)
+			is = fmt.Sprint(f.Note, " ", f.Size)
 		}
 		if is != want || len(got.days) != 1 {
 			t.Errorf("%d clicks of 1000: %s, want %s", 10*clicks, is, want)

@@ -74,8 +74,16 @@ var samples = map[string]sample{
 		finding: `"Revenue (C$) net" is in C$`},
 	"currencies/above the heading": {content: "Report,Sources\nCurrency:,EUR\n" + head + good,
 		finding: "by line 2 the file is in EUR"},
-	"currencies/dollars above":        {content: "Currency,USD\n" + head + good, rows: aRow},
-	"currencies/a column in Russian":  {content: "Валюта," + head + "RUB," + good, finding: `column "Валюта": "RUB"`},
+	"currencies/dollars above":       {content: "Currency,USD\n" + head + good, rows: aRow},
+	"currencies/a column in Russian": {content: "Валюта," + head + "RUB," + good, finding: `column "Валюта": "RUB"`},
+	"currencies/in a heading in Russian": {content: "День,Sub ID 1,Sub ID 2,Клики,\"Доход, руб.\"\n" +
+		"2026-11-25,S1004,C2000000004,9,3675\n", columns: "day=День,campaign=Sub ID 2,source=Sub ID 1,clicks=Клики," +
+		`revenue="Доход, руб."`, finding: `"Доход, руб." is in РУБ`},
+	"currencies/in a heading in Polish": {content: strings.Replace(head, "revenue", "Przychód zł", 1) + good,
+		columns: "day=date,campaign=campaign_id,source=source_id,revenue=Przychód zł",
+		finding: `"Przychód zł" is in ZŁ`},
+	"currencies/in a heading in Chinese": {content: strings.Replace(head, "revenue", "收入（元）", 1) + good,
+		columns: "day=date,campaign=campaign_id,source=source_id,revenue=收入（元）", finding: `"收入（元）" is in 元`},
 	"currencies/format of a cell":     {content: "euros.xlsx", finding: `"revenue" is in €: amounts are US dollars`},
 	"currencies/format of other cell": {content: "dollars.xlsx", rows: aRow},
 	"cases/excel midnight":            {content: "excel-midnight.csv", sum: "6909.00"},
@@ -151,7 +159,10 @@ var samples = map[string]sample{
 	"pandas/csv": {content: head + "2026-11-25 00:00:00,C2000000004,S1004,1500.0,20.0,240.30000000000001\n",
 		rows: aRow},
 	"pandas/midnight in Chicago": {content: "chicago.parquet", rows: aRow},
-	"times/Chicago's in UTC":     {content: strings.ReplaceAll(head+good, "25,C", "25T06:00:00.000Z,C"), rows: aRow},
+	"psql/aligned": {content: "    date    | campaign_id | source_id | clicks | conversions | revenue \n" +
+		"------------+-------------+-----------+--------+-------------+---------\n" +
+		" 2026-11-25 | C2000000004 | S1004     |   1500 |          20 |  240.30\n(1 row)\n\n", rows: aRow},
+	"times/Chicago's in UTC": {content: strings.ReplaceAll(head+good, "25,C", "25T06:00:00.000Z,C"), rows: aRow},
 	"times/in summer": {content: strings.ReplaceAll(head+good, "11-25,C", "07-25 05:00:00+00,C"),
 		rows: strings.ReplaceAll(aRow, "11-25", "07-25")},
 	"times/an hour before": {content: strings.ReplaceAll(head+good, "25,C", "25T05:00:00Z,C"),

@@ -1,12 +1,13 @@
 package payouts
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,16 +19,23 @@ import (
 
 // readFile reads and judges a file, and takes the rows that fit. wrong is why none is taken.
 func (r *reader) readFile(ctx context.Context, f *File, id int) (wrong, err error) {
-	t, wrong := r.open(ctx, f)
-	if t != nil {
-		f.IsExport, f.Columns = t.isExport && len(t.missing) == 0, t.names
-		undeclared := []string(nil)
-		if f.Declared, undeclared = t.declared(); wrong == nil && len(undeclared) > 0 {
-			r.find(Finding{Form: Remark, Message: f.Path + ": not declared, and so not read: " +
-				strings.Join(undeclared, ", ")})
+	t, wrong, err := r.open(ctx, f)
+	if t == nil || err != nil {
+		return wrong, err
+	}
+	for row, err := range r.db.Rows(ctx, `SELECT is_export AND lacks IS NULL, why, columns, variable, remark, undeclared
+		FROM heading, unreadable, shown_columns LEFT JOIN suggestion ON true LEFT JOIN undeclared ON true`) {
+		if err != nil {
+			return nil, err
 		}
-		if f.Variable, f.Remark = r.suggest(ctx, t, wrong); f.Variable != "" {
-			wrong = fmt.Errorf("%w; declare %s", wrong, f.Variable)
+		f.IsExport, f.Columns = row[0] == "true", strings.Clone(row[2])
+		if row[1] != "" {
+			wrong = errors.New(strings.Clone(row[1]))
+			if f.Variable, f.Remark = strings.Clone(row[3]), strings.Clone(row[4]); f.Variable != "" {
+				wrong = fmt.Errorf("%w; declare %s", wrong, f.Variable)
+			}
+		} else if row[5] != "" {
+			r.find(Remark, 0, f.Path+": not declared, and so not read: "+row[5])
 		}
 	}
 	if wrong != nil {
@@ -36,7 +44,7 @@ func (r *reader) readFile(ctx context.Context, f *File, id int) (wrong, err erro
 	if wrong, err = r.stage(ctx, t, id); wrong != nil || err != nil {
 		return wrong, err
 	}
-	wrong, err = r.judge(ctx, t, f)
+	wrong, err = r.judge(ctx, f)
 	if err == nil && wrong == nil {
 		err = r.findAll(ctx, f.Path+": ", "FROM file_finding WHERE getvariable('is_export')")
 	}
@@ -47,137 +55,100 @@ func (r *reader) readFile(ctx context.Context, f *File, id int) (wrong, err erro
 		id, schema.QuoteText(f.Path), t.unit, wrong == nil)))
 }
 
-// layout returns the columns of the table raw that hold the declared cells, their positions in the file, and the
-// statements that define the view cells, which reads their numbers. A column of texts is named like its target.
-func (h *heading) layout() (columns []string, at []int, define string) {
-	of := map[string][]string{} // expressions, by the column of cells
-	var values, titles []string
-	for _, c := range h.columns {
-		for _, i := range h.at[c.name] {
-			title, cell := schema.QuoteText("column "+h.list([]int{i})+": "), c.target
-			if c.kind != "text" {
-				cell = fmt.Sprintf("c%d", len(at))
-			}
-			columns, at = append(columns, cell), append(at, i)
-			switch value := "value_" + cell; c.kind {
-			case "count", "money":
-				values = append(values, fmt.Sprintf("%s_of(%s) AS %s", c.kind, cell, value))
-				of["wrong"] = append(of["wrong"], fmt.Sprintf("wrong_%s(%s, %s, %s)", c.kind, title, cell, value))
-				cell = value
-			case "currency", "flag":
-				cell = fmt.Sprintf("wrong_%s(%s, %s)", c.kind, title, cell)
-			}
-			of[c.target] = append(of[c.target], cell)
-		}
-		if at := h.at[c.name]; at != nil {
-			titles = append(titles, fmt.Sprintf("'%s': %s", c.target, schema.QuoteText("column "+h.list(at)+": ")))
-		}
-	}
-	if of["conversions"] == nil && of["approved"] != nil && of["refused"] != nil { // those of each state are given
-		of["conversions"] = slices.Concat(of["approved"], of["held"], of["refused"])
-	}
-	cells := "n, nullif(bad, '') AS bad, day, until, campaign, creative, source, state, concat_ws(',', " +
-		strings.Join(columns, ", ") + ") AS raw"
-	for _, target := range []string{"clicks", "conversions", "approved", "held", "refused", "amount"} {
-		cells += ", " + cmp.Or(strings.Join(of[target], " + "), "NULL") + " AS " + target
-	}
-	for _, target := range []string{"currency", "cut", "wrong"} {
-		cells += ", coalesce(NULL, " + strings.Join(append(of[target], "NULL"), ", ") + ") AS " + target
-	}
-	return columns, at, fmt.Sprintf("SET VARIABLE title = MAP {%s}; CREATE OR REPLACE TEMP VIEW cells AS SELECT %s "+
-		"FROM (SELECT r.*%s FROM raw AS r LEFT JOIN id_cell AS i ON i.kind = 'campaign' AND i.cell = r.campaign "+
-		"WHERE NOT %t OR i.cell IS NOT NULL OR bad <> '')", strings.Join(titles, ", "), cells,
-		strings.Join(append([]string{""}, values...), ", "), h.isExport)
-}
+// targets are the columns of the table raw that hold the declared cells.
+var targets = []string{"day", "until", "campaign", "creative", "source", "state", "currency", "cut", "clicks",
+	"conversions", "approved", "held", "refused", "amount"}
 
 // stage gives the engine the declared cells of a table as texts, which it converts and judges.
 func (r *reader) stage(ctx context.Context, t *table, id int) (wrong, err error) {
-	columns, at, define := t.layout()
-	path, types, cells := filepath.Join(r.db.Dir, "cells"), "", ""
-	for k, column := range columns {
-		types += fmt.Sprintf(", %s: 'VARCHAR'", column)
-		cells += fmt.Sprintf(", of_parquet(%s) AS %s", schema.Quote(t.names[at[k]]), column)
+	types, cells := "n: 'BIGINT', bad: 'VARCHAR'", "file_row_number + 1 AS n, '' AS bad"
+	for _, target := range targets {
+		var parts []string
+		for _, pos := range t.at[target] {
+			parts = append(parts, "of_parquet("+schema.Quote(t.names[pos])+")")
+		}
+		types += fmt.Sprintf(", %s: 'VARCHAR'", target)
+		cells += fmt.Sprintf(", %s AS %s", cmp.Or(strings.Join(parts, " || chr(31) || "), "''"), target)
 	}
-	from := fmt.Sprintf(`read_csv(%s, auto_detect=false, header=false, delim=',', quote='"', escape='"',
-		nullstr='\x01', parallel=false, buffer_size=4194304, max_line_size=4194304,
-		columns={n: 'BIGINT', bad: 'VARCHAR'%s})`, schema.QuoteText(path), types)
-	if t.parquet != "" {
-		from = fmt.Sprintf("(SELECT file_row_number + 1 AS n, '' AS bad%s FROM read_parquet(%s, "+
-			"file_row_number = true, hive_partitioning = false))", cells, schema.QuoteText(t.parquet))
-	} else if wrong = t.write(path, at); wrong != nil {
-		return wrong, nil
-	}
-	none := ""
-	for _, text := range []string{"day", "until", "campaign", "creative", "source", "state"} {
-		if !slices.Contains(columns, text) {
-			none += ", '' AS " + text
+	from := fmt.Sprintf("(SELECT %s FROM read_parquet(%s, file_row_number = true, hive_partitioning = false))", cells,
+		schema.QuoteText(t.parquet))
+	if t.parquet == "" {
+		if from, wrong = r.spool(types, t.cells()); wrong != nil {
+			return wrong, nil
 		}
 	}
-	return nil, r.db.Exec(ctx, fmt.Sprintf("CREATE TEMP TABLE raw AS SELECT *%s FROM %s", none, from), define,
-		fmt.Sprintf("SET VARIABLE file = %d; SET VARIABLE is_export = %t; SET VARIABLE unit = '%s'", id, t.isExport,
-			t.unit), judgeSQL, verdictSQL)
+	return nil, r.db.Exec(ctx, "CREATE TEMP TABLE raw AS FROM "+from, fmt.Sprintf("SET VARIABLE file = %d; "+
+		"SET VARIABLE is_export = %t", id, t.isExport), judgeSQL, verdictSQL)
 }
 
-// write writes the declared cells of the records behind the heading, each with its line.
-func (t *table) write(path string, at []int) error {
-	out, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	buffered := bufio.NewWriterSize(out, 1<<16)
-	w, last := csv.NewWriter(buffered), slices.Max(at)
-	cells := make([]string, 2+len(at))
-	for rec, err := range t.records {
-		if err != nil {
-			return err
-		}
-		if rec.line <= t.line || slices.Equal(rec.cells, t.names) {
-			continue
-		}
-		cells[0], cells[1] = strconv.Itoa(rec.line), t.isBroken(rec.cells, last)
-		for k, i := range at {
-			if cells[2+k] = ""; i < len(rec.cells) {
-				cells[2+k] = strings.Trim(rec.cells[i], " \t\r\n\u00a0")
+// blanks are around a cell and no part of it.
+const blanks = " \t\r\n\u00a0"
+
+// cells returns the declared cells of the records behind the heading, each with its line and why it is broken.
+func (t *table) cells() iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		last := slices.Max(slices.Concat(slices.Collect(maps.Values(t.at))...))
+		cells := make([]string, 2+len(targets))
+		for rec, err := range t.records {
+			if err == nil && (rec.line <= t.line || t.isHeading(rec.cells)) {
+				continue
+			}
+			cells[0], cells[1] = strconv.Itoa(rec.line), t.isBroken(rec.cells, last)
+			for k, target := range targets {
+				cells[2+k] = ""
+				for i, pos := range t.at[target] {
+					if i > 0 {
+						cells[2+k] += "\x1f"
+					}
+					if pos < len(rec.cells) {
+						cells[2+k] += strings.Trim(rec.cells[pos], blanks)
+					}
+				}
+			}
+			if !yield(cells, err) {
+				return
 			}
 		}
-		if err = w.Write(cells); err != nil {
-			return err
+	}
+}
+
+// isHeading reports whether cells are those of the heading, which files that were put together repeat.
+func (t *table) isHeading(cells []string) bool {
+	return slices.EqualFunc(cells, t.names, func(cell, name string) bool { return strings.Trim(cell, blanks) == name })
+}
+
+// spool writes records to a file of the engine's, and returns the table function that reads them.
+func (r *reader) spool(columns string, records iter.Seq2[[]string, error]) (from string, err error) {
+	path := filepath.Join(r.db.Dir, "records")
+	out, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	w := csv.NewWriter(out)
+	for rec, err := range records {
+		if err == nil {
+			err = w.Write(rec)
+		}
+		if err != nil {
+			return "", err
 		}
 	}
 	w.Flush()
-	return errors.Join(w.Error(), buffered.Flush())
+	return fmt.Sprintf(`read_csv(%s, auto_detect=false, header=false, delim=',', quote='"', escape='"', nullstr='\x01',
+		parallel=false, buffer_size=4194304, max_line_size=4194304, columns={%s})`, schema.QuoteText(path), columns),
+		w.Error()
 }
 
 // judge decides whether a file is taken. wrong is why it is not, with the likely cause first.
-func (r *reader) judge(ctx context.Context, t *table, f *File) (wrong, err error) {
-	why := ""
-	for row, err := range r.db.Rows(ctx, "SELECT rows, fit, misfits, others, totals, why FROM tally, verdict") {
+func (r *reader) judge(ctx context.Context, f *File) (wrong, err error) {
+	for row, err := range r.db.Rows(ctx, "SELECT why, rows FROM verdict, shown_rows") {
 		if err != nil {
 			return nil, err
 		}
-		f.Rows, f.Fit, f.Misfits, f.Others, f.Totals = atoi(row[0]), atoi(row[1]), atoi(row[2]), atoi(row[3]),
-			atoi(row[4])
-		why = strings.Clone(row[5])
-	}
-	if f.First, err = r.texts(ctx, "FROM first_line"); err != nil || why == "" {
-		return nil, err
-	}
-	for _, kind := range []string{"campaign", "source"} {
-		if rest, is := strings.CutPrefix(why, "{"+kind+"}"); is {
-			why = r.seems(ctx, t, kind) + rest
+		if f.Rows = strings.Clone(row[1]); row[0] != "" {
+			wrong = errors.New(strings.Clone(row[0]))
 		}
 	}
-	return errors.New(why), nil
-}
-
-// texts returns the texts that a query gives.
-func (r *reader) texts(ctx context.Context, query string) (texts []string, err error) {
-	for row, err := range r.db.Rows(ctx, query) {
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, strings.Clone(row[0]))
-	}
-	return texts, nil
+	return wrong, nil
 }

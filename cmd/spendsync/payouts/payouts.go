@@ -20,6 +20,7 @@ import (
 	"spendsync/cmd/internal/cli"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -45,8 +46,8 @@ type Own struct {
 	Payouts  []schema.Payout // nil: there is no file of payouts, or it cannot be used
 	Days     []Day           // of the exports, in order
 	Files    []*File
-	Findings []Finding
-	Refused  []schema.RefusedRow // the rows that were set aside, without account and run
+	Findings []manifest.OwnFinding // a run ends with exit 4 until they are mended or accepted
+	Refused  []schema.RefusedRow   // the rows that were set aside, without account and run
 
 	folder *durable.Scratch // has a file for each day
 }
@@ -54,29 +55,16 @@ type Own struct {
 // Remark is the form of a finding that ends no run with exit 4.
 const Remark = "remark"
 
-// Finding is something that ends a run with exit 4 until it is mended or, if it has a form, until that is accepted with
-// its size.
-type Finding struct {
-	Message, Form string
-	Size          int64
-}
-
 // File is one file, and what became of it.
 type File struct {
 	Path     string
 	Modified time.Time
 	IsExport bool
-	Columns  []string // of its heading, or of the line that is nearest to one
-	Declared []string // ours with theirs, as the variable has them
-	Variable string   // declares a known tracker's heading; empty: none is known, or it is declared
-	Remark   string   // on that tracker
-	Rows     int      // below the heading, of them:
-	Fit      int      // rows of the account that are taken
-	Misfits  int      // rows of the account whose source is missing or not known, or that cannot be read
-	Others   int      // rows of other campaigns
-	Totals   int      // rows that add up others
-	First    []string // rows as they are stored
-	Wrong    error    // why nothing of it is taken; nil: it is
+	Columns  string // of its heading, and the declared ones as the variable has them; empty: it is not read
+	Rows     string // the first ones as they are stored, and how many fit
+	Variable string // declares a known tracker's heading; empty: none is known, or it is declared
+	Remark   string // on that tracker
+	Wrong    error  // why nothing of it is taken; nil: it is
 }
 
 // reader is one reading of the files.
@@ -88,6 +76,10 @@ type reader struct {
 }
 
 var (
+	//go:embed tables.sql
+	tablesSQL string
+	//go:embed heading.sql
+	headingSQL string
 	//go:embed cells.sql
 	cellsSQL string
 	//go:embed judge.sql
@@ -137,7 +129,7 @@ func (r *reader) take(ctx context.Context) error {
 		}
 		if f.Wrong != nil {
 			isBroken = isBroken || !f.IsExport
-			r.find(Finding{Message: f.Path + ": " + f.Wrong.Error()})
+			r.find("", 0, f.Path+": "+f.Wrong.Error())
 		}
 	}
 	if err := r.db.Exec(ctx, takeSQL); err != nil {
@@ -192,9 +184,9 @@ func rows[R any](ctx context.Context, r *reader, t schema.TableOf[R], query stri
 	return parquet.ReadRows(path, t)
 }
 
-func (r *reader) find(f Finding) {
-	f.Message = strings.ReplaceAll(f.Message, r.db.Dir+string(filepath.Separator), "")
-	r.Findings = append(r.Findings, f)
+func (r *reader) find(form string, size int, message string) {
+	message = cli.OneLine(strings.ReplaceAll(message, r.db.Dir+string(filepath.Separator), ""))
+	r.Findings = append(r.Findings, manifest.OwnFinding{Note: form, Size: int64(size), Message: message})
 }
 
 // findAll adds the findings that a query gives.
@@ -203,20 +195,23 @@ func (r *reader) findAll(ctx context.Context, of, query string) error {
 		if err != nil {
 			return err
 		}
-		r.find(Finding{Form: strings.Clone(row[0]), Size: int64(atoi(row[1])), Message: of + row[2]})
+		r.find(strings.Clone(row[0]), atoi(row[1]), of+row[2])
 	}
 	return nil
 }
 
 // know gives the engine the account's IDs, and what the service counted on finished days of the last weeks.
 func (r *reader) know(ctx context.Context) error {
-	var ids []string
-	for id := range r.Campaigns {
-		ids = append(ids, schema.QuoteText(id))
+	var declared []string
+	for name, values := range r.declaration {
+		declared = append(declared, fmt.Sprintf("'%s': %s", name, listOf(values)))
 	}
-	statements := []string{cellsSQL, fmt.Sprintf("SET VARIABLE decimal = '%s'; SET VARIABLE dates = '%s'; "+
-		"SET VARIABLE today = DATE '%s'; INSERT INTO known SELECT 'campaign', unnest([%s]::VARCHAR[])",
-		r.setting("decimal"), r.setting("dates"), r.Today, strings.Join(ids, ", "))}
+	statements := []string{fmt.Sprintf("SET VARIABLE decimal = '%s'; SET VARIABLE dates = '%s'; SET VARIABLE today = "+
+		"DATE '%s'; SET VARIABLE other_currency = %s; SET VARIABLE in_currency = %s; SET VARIABLE dir = %s; "+
+		"SET VARIABLE declared = MAP {%s}::MAP(VARCHAR, VARCHAR[])", r.setting("decimal"), r.setting("dates"), r.Today,
+		schema.QuoteText(foreignCurrency), schema.QuoteText(inCurrency), schema.QuoteText(r.db.Dir),
+		strings.Join(declared, ", ")), cellsSQL, tablesSQL,
+		"INSERT INTO known SELECT 'campaign', unnest(" + listOf(slices.Collect(maps.Keys(r.Campaigns))) + ")"}
 	if r.Warehouse != "" {
 		of := " FROM w.main.spend_daily WHERE account_id = " + schema.QuoteText(r.Account)
 		statements = append(statements, "INSERT INTO known SELECT DISTINCT 'source', source_id"+of+
@@ -224,7 +219,8 @@ func (r *reader) know(ctx context.Context) error {
 			"sum(conversions)%s AND report_date BETWEEN DATE '%s' AND DATE '%s' GROUP BY ALL", of,
 			r.Today-schema.ReachDays, r.Today-2))
 	}
-	return r.db.Exec(ctx, statements...)
+	return errors.Join(copyTo(filepath.Join(r.db.Dir, "columns.csv"), strings.NewReader(columnsCSV)),
+		copyTo(filepath.Join(r.db.Dir, "trackers.csv"), strings.NewReader(trackersCSV)), r.db.Exec(ctx, statements...))
 }
 
 // expand returns the files that the paths and patterns name, the oldest first.

@@ -3,7 +3,6 @@ package payouts
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/csv"
@@ -11,10 +10,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
@@ -32,19 +31,19 @@ const (
 	MaxSize = 1 << 30
 	// maxAbove is how many records may stand above the heading.
 	maxAbove = 200
-	// sampled is how many rows show what a column holds.
-	sampled = 2000
 )
 
 // table is a file as records of texts with its heading.
 type table struct {
 	records iter.Seq2[record, error] // of Parquet only the first ones
 	unit    string                   // what is counted: line, or row of a workbook or Parquet
-	line    int                      // of the heading
 	comma   string                   // between the values of a text; empty: it is none
 	parquet string                   // path of its copy; empty: it is none
-	foreign map[int]string           // columns of a workbook, with a value shown in another currency
-	*heading
+
+	line     int // of the heading
+	isExport bool
+	names    []string         // in the heading
+	at       map[string][]int // columns in the heading, by the column of raw that they are for
 }
 
 // record is a record of a file. It is valid until the next one.
@@ -65,81 +64,76 @@ var others = []struct{ magic, what string }{
 
 // open copies a file, so that later changes of it do no harm, and finds its heading. The table is nil if the file has
 // no line. wrong is the reason why none of it can be read.
-func (r *reader) open(ctx context.Context, f *File) (t *table, wrong error) {
-	before, err := os.Stat(f.Path)
-	if err != nil {
-		return nil, fmt.Errorf("it cannot be read: %w (SPENDSYNC_PAYOUTS names it)", errors.Unwrap(err))
+func (r *reader) open(ctx context.Context, f *File) (t *table, wrong, err error) {
+	before, wrong := os.Stat(f.Path)
+	if wrong != nil {
+		return nil, fmt.Errorf("it cannot be read: %w (SPENDSYNC_PAYOUTS names it)", errors.Unwrap(wrong)), nil
 	}
-	tables, err := r.unpack(ctx, f.Path, filepath.Join(r.db.Dir, "file"))
+	tables, wrong := r.unpack(ctx, f.Path, filepath.Join(r.db.Dir, "file"))
 	if after, failed := os.Stat(f.Path); failed != nil || before.Size() != after.Size() ||
 		!before.ModTime().Equal(after.ModTime()) {
-		return nil, errors.New("it changed while it was read: write it under another name and rename it")
+		return nil, errors.New("it changed while it was read: write it under another name and rename it"), nil
+	}
+	if wrong != nil {
+		return nil, wrong, nil
+	}
+	from, err := r.spool("tab: 'INTEGER', line: 'INTEGER', pos: 'INTEGER', name: 'VARCHAR'", firstCells(tables))
+	if err == nil {
+		err = r.db.Exec(ctx, fmt.Sprintf("SET VARIABLE unit = '%s'", tables[0].unit), "DELETE FROM place; "+
+			"INSERT INTO place FROM "+from, headingSQL)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	complete := 0
-	for _, of := range tables {
-		is := r.withHeading(of)
-		if is != nil && len(is.missing) == 0 {
-			complete++
+	for row, err := range r.db.Rows(ctx, "SELECT tab, line, is_export FROM heading") {
+		if err != nil {
+			return nil, nil, err
 		}
-		if is.nearness() > t.nearness() {
-			t = is
-		}
+		t = &tables[atoi(row[0])]
+		t.line, t.isExport = atoi(row[1]), row[2] == "true"
 	}
-	switch {
-	case t == nil:
-		return nil, errors.New("it is empty: not even a heading is in it")
-	case complete > 1:
-		return t, fmt.Errorf("%d sheets of it have the declared columns: export one", complete)
-	case complete == 1:
-		return t, t.wrong
+	if t == nil {
+		return nil, errors.New("it is empty: not even a heading is in it"), nil
 	}
-	why := fmt.Sprintf("no line of it has the declared columns: %s %d lacks %s; its columns are %s", t.unit, t.line,
-		strings.Join(t.missing, ", "), strings.Join(t.names, ", "))
-	if strings.Contains(why, "\ufffd") {
-		why = "it is not UTF-8: declare its encoding, for example encoding=windows-1251, in " + Variable + "; " + why
-	}
-	return t, errors.New(why)
+	return t, nil, r.readHeading(ctx, t)
 }
 
-// withHeading returns a table with its heading: the first line with the declared columns, or else the line that is
-// nearest to one. nil: it has no line.
-func (r *reader) withHeading(of table) (best *table) {
-	var above error // a line above the heading names the currency
-	for rec, err := range of.records {
-		if err != nil || rec.line > maxAbove {
-			break
+// readHeading reads the names of the heading, and which of its columns are declared.
+func (r *reader) readHeading(ctx context.Context, t *table) error {
+	t.at = map[string][]int{}
+	for row, err := range r.db.Rows(ctx, "SELECT pos, n.name, target FROM name AS n LEFT JOIN declared USING (pos) "+
+		"ORDER BY pos") {
+		if err != nil {
+			return err
 		}
-		is := of
-		is.line, is.heading = rec.line, r.headingOf(rec.cells)
-		if len(is.missing) == 0 {
-			is.wrong = cmp.Or(is.wrong, above)
-			for _, i := range slices.Concat(is.at["revenue"], is.at["payout"]) {
-				is.wrong = cmp.Or(is.wrong, inUSD(is.list([]int{i}), is.names[i]+" "+of.foreign[i]))
+		pos, target := atoi(row[0]), strings.Clone(row[2])
+		if pos == len(t.names) {
+			t.names = append(t.names, strings.Clone(row[1]))
+		}
+		if target != "" {
+			t.at[target] = append(t.at[target], pos)
+		}
+	}
+	return nil
+}
+
+// firstCells returns the cells of the first records of tables, each with its table, line and column.
+func firstCells(tables []table) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		for tab, t := range tables {
+			for rec, err := range t.records {
+				if err != nil || rec.line > maxAbove {
+					break
+				}
+				for pos, cell := range rec.cells {
+					if !yield([]string{strconv.Itoa(tab), strconv.Itoa(rec.line), strconv.Itoa(pos),
+						strings.Trim(cell, blanks)}, nil) {
+						return
+					}
+				}
 			}
-			return &is
-		}
-		if is.has("currency") {
-			above = inUSD(fmt.Sprintf("by %s %d the file", of.unit, rec.line), strings.Join(rec.cells, " "))
-		}
-		if is.nearness() > best.nearness() {
-			best = &is
 		}
 	}
-	return best
-}
-
-// nearness is how near a line is to being the heading.
-func (t *table) nearness() int {
-	switch {
-	case t == nil:
-		return -1
-	case len(t.missing) == 0:
-		return math.MaxInt
-	}
-	return len(t.at)<<32 + len(t.names)
 }
 
 // unpack copies a file and returns the tables that may be in it: the sheets of a workbook, or a text with each of the
@@ -263,7 +257,7 @@ func text(path string, comma rune) iter.Seq2[record, error] {
 // parquet makes a text of the first rows of a Parquet file.
 func (r *reader) parquet(ctx context.Context, path string) ([]table, error) {
 	if err := r.db.Exec(ctx, fmt.Sprintf("COPY (SELECT of_parquet(COLUMNS(*)) FROM read_parquet(%s, "+
-		"hive_partitioning = false) LIMIT %d) TO %s (FORMAT csv, HEADER)", schema.QuoteText(path), sampled,
+		"hive_partitioning = false) LIMIT %d) TO %s (FORMAT csv, HEADER)", schema.QuoteText(path), maxAbove,
 		schema.QuoteText(path+".csv"))); err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("its Parquet is damaged: %s", text)
@@ -291,36 +285,35 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 		isForeign = isForeign || style.CustomNumFmt != nil && foreign.MatchString(squash(*style.CustomNumFmt))
 	}
 	for _, sheet := range book.GetSheetList() {
-		t := table{unit: "row", foreign: map[int]string{}, records: sheetRows(book, sheet)}
+		var named []string // by column, a text in another currency
 		if isForeign {
-			for rec := range sheetRows(book, sheet, excelize.Options{}) {
+			for rec := range sheetRows(book, sheet, nil, excelize.Options{}) {
+				named = append(named, make([]string, max(0, len(rec.cells)-len(named)))...)
 				for i, cell := range rec.cells {
 					if foreign.MatchString(squash(cell)) {
-						t.foreign[i] = cell
+						named[i] = cell
 					}
 				}
 			}
 		}
-		tables = append(tables, t)
+		tables = append(tables, table{unit: "row", records: sheetRows(book, sheet, named)})
 	}
 	return tables, nil
 }
 
-// sheetRows returns the rows of a sheet: as they are stored, or as the formats of their cells show them.
-func sheetRows(book *excelize.File, sheet string, as ...excelize.Options) iter.Seq2[record, error] {
+// sheetRows returns a record 0, and the rows of a sheet, as they are stored or as the formats of their cells show them.
+func sheetRows(book *excelize.File, sheet string, zero []string, as ...excelize.Options) iter.Seq2[record, error] {
 	return func(yield func(record, error) bool) {
 		rows, err := book.Rows(sheet)
 		if err != nil { // a chart
 			return
 		}
-		for n := 1; rows.Next(); n++ {
+		more := yield(record{0, zero}, nil)
+		for n := 1; more && rows.Next(); n++ {
 			cells, err := rows.Columns(as...)
-			if !yield(record{n, cells}, err) || err != nil {
-				_ = rows.Close()
-				return
-			}
+			more = yield(record{n, cells}, err) && err == nil
 		}
-		if err := errors.Join(rows.Error(), rows.Close()); err != nil {
+		if err := errors.Join(rows.Error(), rows.Close()); more && err != nil {
 			yield(record{}, err)
 		}
 	}

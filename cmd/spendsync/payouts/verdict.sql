@@ -1,13 +1,5 @@
 -- Decides on one file whose rows are judged.
 
--- The first rows as they are stored.
-CREATE OR REPLACE TEMP VIEW first_line AS
-SELECT array_to_string([coalesce(x::VARCHAR, '') FOR x IN CASE WHEN is_export
-    THEN [day::VARCHAR, campaign, source, clicks::VARCHAR, conversions::VARCHAR, approved::VARCHAR, held::VARCHAR,
-        refused::VARCHAR, brief(amount)]
-    ELSE [day::VARCHAR, until::VARCHAR, campaign, creative, source, brief(amount)] END], '|')
-FROM judged WHERE class IN ('fit', 'unknown') ORDER BY n LIMIT 3;
-
 -- The causes of rows that do not fit, with the first line of each; one that refuses the file comes first.
 CREATE OR REPLACE TEMP VIEW cause AS
 SELECT getvariable('unit') || ' ' || min(n) || ': ' || why
@@ -37,8 +29,7 @@ SELECT 'lines ' || min(n) || ', ' || max(n) || ' are all of ' || day || ', campa
 FROM taken SEMI JOIN several USING (day, campaign, source) GROUP BY day, campaign, source
 HAVING count(*) > greatest(1, bit_count(bit_or(state))) OR min(clicks) <> max(clicks) ORDER BY n LIMIT 1;
 
--- Why nothing of the file is taken, with the likely cause first; NULL: it is taken. What a column seems to be comes in
--- the place of its name in braces.
+-- Why nothing of the file is taken, with the likely cause first; NULL: it is taken.
 CREATE OR REPLACE TEMP VIEW verdict AS
 SELECT CASE WHEN refused > 0 THEN first_cause
     WHEN NOT getvariable('is_export') AND unread > 0 THEN (SELECT string_agg(text, '; ') FROM cause)
@@ -48,10 +39,12 @@ SELECT CASE WHEN refused > 0 THEN first_cause
     WHEN NOT EXISTS (FROM known WHERE kind = 'campaign')
         THEN 'the account has no campaign yet with which its rows could be compared'
     WHEN mine + unsourced = 0 AND others > 0
-        THEN '{campaign}; none of its ' || others || ' rows is of a campaign of this account'
+        THEN (SELECT text FROM seems WHERE kind = 'campaign') || '; none of its ' || others
+            || ' rows is of a campaign of this account'
     WHEN mine + unsourced = 0 THEN 'it has a heading and no row of a day'
-    WHEN mine = 0 THEN getvariable('title')['source'] || 'it is empty in every row of this account'
-    WHEN is_misfit THEN coalesce(first_cause, '{source}') || '; ' || greatest(unread, unknown) || ' of ' || mine
+    WHEN mine = 0 THEN title('source') || 'it is empty in every row of this account'
+    WHEN is_misfit THEN coalesce(first_cause, (SELECT text FROM seems WHERE kind = 'source')) || '; '
+        || greatest(unread, unknown) || ' of ' || mine
         || ' rows of this account (' || ceil(100 * greatest(unread, unknown) / mine)::INTEGER || ' %) '
         || if(unknown > unread, 'have a source that it does not know', 'do not fit')
     ELSE coalesce((SELECT text FROM twice), (SELECT day || ' has more than 500000 rows, which is the limit' FROM judged
@@ -68,7 +61,21 @@ SELECT 'tracker.no-source', ceil(100 * unsourced / (fit + unsourced)), unsourced
     || ' rows without a campaign or a source are set aside: they may add up the other ' || fit
 FROM tally WHERE unsourced > 0
 UNION ALL
-SELECT 'remark', 0, getvariable('title')[name] || 'no row has a number: it is empty, or has formulas without results'
+SELECT 'remark', 0, title(name) || 'no row has a number: it is empty, or has formulas without results'
 FROM (SELECT unnest(['clicks', 'conversions', 'approved', 'held', 'refused', 'amount']) AS name, unnest([count(clicks),
     count(conversions), count(approved), count(held), count(refused), count(amount)]) AS numbers
-    FROM judged WHERE class = 'fit') WHERE numbers = 0 AND getvariable('title')[name] IS NOT NULL;
+    FROM judged WHERE class = 'fit') WHERE numbers = 0 AND title(name) IS NOT NULL;
+
+-- The first rows as they are stored.
+CREATE OR REPLACE TEMP VIEW first_line AS
+SELECT array_to_string([coalesce(x::VARCHAR, '') FOR x IN CASE WHEN is_export
+    THEN [day::VARCHAR, campaign, source, clicks::VARCHAR, conversions::VARCHAR, approved::VARCHAR, held::VARCHAR,
+        refused::VARCHAR, brief(amount)]
+    ELSE [day::VARCHAR, until::VARCHAR, campaign, creative, source, brief(amount)] END], '|') AS text
+FROM judged WHERE class IN ('fit', 'unknown') ORDER BY n LIMIT 3;
+
+-- These, and how many rows are of which class.
+CREATE OR REPLACE TEMP VIEW shown_rows AS
+SELECT 'the first rows are stored as ' || coalesce((SELECT string_agg(text, ' and ') FROM first_line), '') || '; of '
+    || rows || if(rows = 1, ' row', ' rows') || ' fit ' || fit || if(getvariable('is_export'), ', ' || misfits
+    || ' do not, ' || others || ' are of other campaigns, ' || totals || ' add others up', '') AS rows FROM tally;
