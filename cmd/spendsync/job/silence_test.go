@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -75,7 +76,8 @@ func TestSilence_OfAnAccountThatRests(t *testing.T) {
 	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Path: "/v1/balance", Column: "average_daily_spend", Value: "0"})
 	w.sync(exit.Partial, "repair accept "+emptyReport)
 	for _, undo := range []bool{false, true} {
-		if _, err := w.next().Accept(t.Context(), emptyReport, undo, nil); err != nil {
+		none := func(known []string) error { return fmt.Errorf("it is none of %q", known) }
+		if _, err := w.next().Accept(t.Context(), emptyReport, undo, none); err != nil {
 			t.Fatal(err)
 		}
 		w.sync(exit.OK)
