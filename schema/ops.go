@@ -202,9 +202,7 @@ type EntityRead struct {
 	// The field that could not be read; empty text: all of it.
 	Field string `col:"field" id:"4" key:"true" json:"field"`
 	// unreadable: the reply has no value that can be read; missing: the reply lacks the key; failed: the request
-	// failed; not_found: the service answers 404, and the report shows spend of today; contradicted: of a later day
-	// than the first 404; incomplete: a listing did not end; more: entities beyond the first 1,000, which are only
-	// counted.
+	// failed; incomplete: a listing did not end; more: entities beyond the first 1,000, which are only counted.
 	ReadState string `col:"read_state" id:"5" json:"read_state"`
 	// Why.
 	Message Null[string] `col:"message" id:"6" json:"message"`

@@ -116,19 +116,3 @@ func campaignsOf(rows *schema.SpendRows) (ids []string) {
 	}
 	return ids
 }
-
-// spendersOf returns the campaigns and creatives that have spend, of rows in key order.
-func spendersOf(rows *schema.SpendRows) (ids []string) {
-	campaign, creative := "", ""
-	for _, row := range rows.All() {
-		if row.Spend > 0 && row.CampaignID != campaign {
-			campaign = strings.Clone(row.CampaignID)
-			ids = append(ids, campaign)
-		}
-		if row.Spend > 0 && row.CreativeID != creative {
-			creative = strings.Clone(row.CreativeID)
-			ids = append(ids, creative)
-		}
-	}
-	return ids
-}

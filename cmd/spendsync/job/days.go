@@ -37,7 +37,6 @@ type copiedDay struct {
 	put        load.StagedDay
 	replies    *load.Replies
 	campaigns  []string // in its rows, if they have changed
-	spent      []string // campaigns and creatives with spend, if its rows have changed
 }
 
 // isUnreachable reports whether the service refused the day as too far in the past.
@@ -144,7 +143,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	default:
 		c.isStaged = true
 		if c.put.Changed {
-			c.campaigns, c.spent = campaignsOf(c.read.day.Rows()), spendersOf(c.read.day.Rows())
+			c.campaigns = campaignsOf(c.read.day.Rows())
 		}
 		c.describe()
 		r.logDay(c)

@@ -12,8 +12,7 @@ type daySums struct {
 	steps   []schema.Step
 	unknown []schema.UnknownField // in the report
 	refused []schema.RefusedRow
-	spent   map[schema.Date][]string // campaigns and creatives with spend, by days that changed
-	stored  []schema.Date            // that are staged, all or in part
+	stored  []schema.Date // that are staged, all or in part
 	// waitingReads are the keys and the spend of proven reads that have less than half of what is stored; empty: the
 	// day's has none.
 	waitingReads map[schema.Date]string
@@ -28,7 +27,7 @@ type daySums struct {
 
 // sum adds up the days.
 func (c *copiedDays) sum(account, runID string) daySums {
-	s := daySums{spent: map[schema.Date][]string{}, waitingReads: map[schema.Date]string{}}
+	s := daySums{waitingReads: map[schema.Date]string{}}
 	s.tally.planned, s.tally.stopped = len(c.planned), c.stopped
 	for _, d := range c.days {
 		s.addDay(c, d, account, runID)
@@ -104,7 +103,6 @@ func (s *daySums) add(d *copiedDay, account, runID string) {
 	s.stored, s.parts = append(s.stored, d.Day), append(s.parts, d.put.StagedChange)
 	if d.put.Changed {
 		s.tally.changed++
-		s.spent[d.Day] = d.spent
 	}
 	if err := read.incomplete(); err != nil {
 		s.tally.partial++

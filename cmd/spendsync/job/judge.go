@@ -90,10 +90,6 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *session, s *settings, id strin
 const (
 	readUnreadable = "unreadable"
 	readMissing    = "missing"
-	// All of an entity: the service answers 404, and its report shows spend of today, or of a later day than the first
-	// 404.
-	readNotFound     = "not_found"
-	readContradicted = "contradicted"
 )
 
 // retainLacking adds to the unread fields of an entity those that came without a value and whose known value stands.

@@ -2,7 +2,6 @@ package job
 
 import (
 	"errors"
-	"slices"
 
 	"spendsync/load"
 	"spendsync/load/history"
@@ -100,9 +99,6 @@ func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 		Confirm:   func(row *R, at schema.Instant) { r.next.Confirm(P(row).Place(), at) },
 		Patience:  k.table.Patience, Refreshed: k.table.ColumnsThatAre(schema.Refreshed),
 	}
-	if k.isEntity {
-		o.Seen = append(o.Seen, k.returned(r, s, h.Rows)...)
-	}
 	if k.stubs != nil {
 		o.Stubs = k.stubs(r, s)
 	}
@@ -118,23 +114,6 @@ func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 		return load.PutMemory(r.store, r.area, &r.part, k.table, next.Memory)
 	}
 	return load.PutHistory[R, P](r.store, r.area, &r.part, k.table, next)
-}
-
-// returned returns the ended entities that spend today, on a day after their end: they are back, although nothing of
-// them can be read.
-func (k *kind[R, P]) returned(r *settingsStage, s *settings, rows []R) (back []history.Seen[R]) {
-	var alive []string
-	for i := range rows {
-		f, id := P(&rows[i]).FramePtr(), k.id(&rows[i])
-		if f.IsCurrent && f.IsDeleted && k.read(s)[id] == nil && slices.Contains(r.spent, id) &&
-			schema.DateOf(f.ValidFrom.Time()) < r.plan.Today {
-			back = append(back, history.Seen[R]{Row: rows[i], Unread: k.table.FieldNames()})
-			alive = append(alive, id)
-			r.notThere(s, k.name, id, readContradicted)
-		}
-	}
-	s.saysSpent(alive)
-	return back
 }
 
 // stateKind is a kind of settings without versions: a row is added if it differs from the newest one of its key.

@@ -19,8 +19,7 @@ import (
 )
 
 // An entity ends by its own 404 or 410; its absence from a list only makes a run ask for it. Archived is permanent: a
-// run asks for no archived entity that a list lacks, except in full. An entity that spends today, on a later day than
-// the one it was last seen on, has not ended.
+// run asks for no archived entity that a list lacks, except in full.
 
 // openEntity is the stored state of an entity that has not ended.
 type openEntity struct {
@@ -82,7 +81,7 @@ func (n *settingsReader) askForMissing(
 				alive = append(alive, id)
 			}
 		case errors.Is(err, extract.ErrNotFound):
-			n.read.notThere[id] = &missingEntity{kind: what, seenAt: missing[id].confirmed}
+			n.read.notThere[id] = what
 		case ctx.Err() == nil:
 			n.fail(what, id, "failed", err)
 		}

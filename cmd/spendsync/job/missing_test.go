@@ -202,49 +202,6 @@ func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {
 	w.wantEnded("campaign_history", "0")
 }
 
-// TestMissing_WhatSpendsLives: a campaign that no list has and that answers 404 goes on for as long as it spends on
-// later days than the one it was last seen on, and one that has ended is back once it does. Spend of the day of the
-// first 404 is no alarm: it may have been deleted since.
-func TestMissing_WhatSpendsLives(t *testing.T) {
-	schematest.Long(t)
-	for name, after := range map[string]time.Duration{"next-day": 24 * time.Hour, "same-day": time.Hour,
-		"after-days-without-runs": 72 * time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			w, e := missingWorld(t)
-			hidden := w.ask("SELECT arg_max(campaign_id, spend) FROM spend_daily WHERE report_date = '%s'", w.today())
-			e.edit = func(path, body string) (int, string) {
-				switch {
-				case path == "campaigns":
-					return 0, without(t, body, "campaigns", hidden)
-				case strings.HasPrefix(path, "campaigns/"+hidden):
-					return 404, notFoundReply
-				}
-				return 0, body
-			}
-			w.service.Advance(after)
-			if name == "same-day" {
-				w.sync(exit.OK)
-				w.service.Advance(time.Hour)
-				w.sync(exit.OK)
-				w.wantEnded("campaign_history", "1")
-			} else {
-				for range 2 {
-					w.sync(exit.OK)
-					w.service.Advance(10 * time.Minute)
-				}
-				w.wantEnded("campaign_history", "0")
-			}
-			w.service.Advance(24 * time.Hour)
-			for range 2 {
-				w.sync(exit.Partial, "the service answers 404 for", hidden, "later spend")
-				w.service.Advance(10 * time.Minute)
-			}
-			w.wantEnded("campaign_history", "0")
-			w.wantVerified()
-		})
-	}
-}
-
 // TestMissing_ArchivedOnesMayBeLeftOut: archived is permanent, so lists without what is archived make the run ask for
 // nothing once it has seen that, and end nothing.
 func TestMissing_ArchivedOnesMayBeLeftOut(t *testing.T) {

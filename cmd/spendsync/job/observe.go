@@ -2,10 +2,6 @@ package job
 
 import (
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"spendsync/load"
 	"spendsync/load/history"
@@ -16,7 +12,6 @@ import (
 // settingsStage stages the settings.
 type settingsStage struct {
 	*session
-	spent     []string         // campaigns and creatives that spend today; nil: as stored
 	ended     map[string]bool  // campaigns whose creatives and rules end with them; set by findEnded
 	endsNow   bool             // some of them end in this run
 	versions  int64            // that are new
@@ -46,17 +41,13 @@ func (r *settingsStage) beginReadings(s *settings) (err error) {
 }
 
 // stageSettings turns the replies into observations, advances each table's history by them, and stages the result.
-// spent are the campaigns and creatives that spend today; nil: the stored rows of today have them.
-func stageSettings(r *session, s *settings, spent []string) (part load.StagedChange, newVersions int64, err error) {
-	stage := &settingsStage{session: r, spent: spent, part: load.NewStagedChange()}
+func stageSettings(r *session, s *settings) (part load.StagedChange, newVersions int64, err error) {
+	stage := &settingsStage{session: r, part: load.NewStagedChange()}
 	err = stage.stage(s)
 	return stage.part, stage.versions, err
 }
 
 func (r *settingsStage) stage(s *settings) error {
-	if err := r.livesByReport(s); err != nil {
-		return err
-	}
 	if err := r.beginReadings(s); err != nil {
 		return err
 	}
@@ -87,7 +78,7 @@ func goneIf(is bool) history.Absence {
 // isGone reports whether a campaign that was not read is deleted: a complete listing lacks it and the service answers
 // 404 for it. Once it has ended, the listing alone confirms the deletion.
 func (s *settings) isGone(campaign string, wasDeleted bool) bool {
-	return s.isUnlisted(campaign) && (wasDeleted || s.hasEnded(campaign))
+	return s.isUnlisted(campaign) && (wasDeleted || s.notThere[campaign] != "")
 }
 
 // isUnlisted reports whether the complete listing lacks a campaign.
@@ -116,7 +107,7 @@ func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 	case r.ended[id], s.isGone(id, false):
 		return true
 	default:
-		return campaign != nil && campaign.allCreatives && (c.IsDeleted || s.hasEnded(c.CreativeID))
+		return campaign != nil && campaign.allCreatives && (c.IsDeleted || s.notThere[c.CreativeID] != "")
 	}
 }
 
@@ -139,74 +130,4 @@ func (s *settings) settledCampaigns(known *manifest.Account) (ids []string) {
 		ids = append(ids, known.SettledCampaigns()...)
 	}
 	return ids
-}
-
-// livesByReport revokes the end of entities that spend today, on a later day than the one they were last seen on. One
-// that is not there for the first time may have been deleted today, after it spent: only if it goes on to spend on
-// another day, the service contradicts itself.
-func (r *settingsStage) livesByReport(s *settings) error {
-	since := map[string]schema.Date{} // of those that were not there before
-	for _, u := range r.store.Account().Unread {
-		if u.ReadState == readNotFound {
-			since[u.EntityID] = schema.DateOf(u.FirstSeenAt.Time())
-		} else if u.ReadState == readContradicted {
-			since[u.EntityID] = 0
-		}
-	}
-	var alive []string
-	for _, id := range slices.Sorted(maps.Keys(s.notThere)) {
-		m := s.notThere[id]
-		if schema.DateOf(m.seenAt.Time()) >= r.plan.Today {
-			continue
-		}
-		if err := r.readSpent(); err != nil {
-			return err
-		}
-		if m.lives = slices.Contains(r.spent, id); !m.lives {
-			continue
-		}
-		state := readNotFound
-		if first, was := since[id]; was && first < r.plan.Today {
-			state, alive = readContradicted, append(alive, id)
-		}
-		r.notThere(s, m.kind, id, state)
-	}
-	s.saysSpent(alive)
-	return nil
-}
-
-// readSpent reads which campaigns and creatives spend today, unless this run has read the day.
-func (r *settingsStage) readSpent() error {
-	if r.spent != nil {
-		return nil
-	}
-	r.spent = []string{}
-	for rows, err := range r.store.StoredDay(r.plan.Today) {
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			if rows[i].Spend > 0 {
-				r.spent = append(r.spent, strings.Clone(rows[i].CampaignID), strings.Clone(rows[i].CreativeID))
-			}
-		}
-	}
-	return nil
-}
-
-// notThere notes an entity that the service answers 404 for, while the report shows spend of it.
-func (r *settingsStage) notThere(s *settings, kind, id, state string) {
-	s.lines = append(s.lines, schema.EntityRead{AccountID: r.Account, EntityType: kind, EntityID: id, ReadState: state,
-		Message: schema.Some("the service answers 404, and its report shows spend of today")})
-}
-
-// saysSpent notes what the listing lacks and the service answers 404 for, while the report
-// shows spend of it.
-func (s *settings) saysSpent(alive []string) {
-	if len(alive) == 0 {
-		return
-	}
-	s.findings = append(s.findings, finding{what: "settings", err: fmt.Errorf(
-		"the service answers 404 for %s, and its report shows later spend; its history stays open",
-		someOf("campaign or creative", alive))})
 }

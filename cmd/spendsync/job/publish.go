@@ -54,7 +54,7 @@ func (r *run) publish(
 		}
 		read.settings.reported = proof.witnesses.ours(read.settings.reported)
 		if err == nil {
-			r.settingsPart, r.newVersions, err = stageSettings(r.s, read.settings, r.spent[r.s.plan.Today])
+			r.settingsPart, r.newVersions, err = stageSettings(r.s, read.settings)
 		}
 		r.reportSettings(read.settings, err)
 	}

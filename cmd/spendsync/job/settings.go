@@ -19,8 +19,8 @@ type settings struct {
 	since, at schema.Instant // when the reading started and ended
 
 	listing   extract.Listing
-	campaigns map[string]*readCampaign  // by ID
-	notThere  map[string]*missingEntity // campaigns and creatives that the service answers 404 or 410 for, by ID
+	campaigns map[string]*readCampaign // by ID
+	notThere  map[string]string        // the kind of campaigns and creatives that the service answers not_found for
 	rows      readRows
 	money     *accountRead               // nil: it could not be read
 	reported  []transform.ReportCreative // creatives that the report names
@@ -62,15 +62,8 @@ type readCampaign struct {
 	sources      *readSources // nil: not read
 }
 
-// missingEntity is a campaign or a creative that the service answers 404 or 410 for.
-type missingEntity struct {
-	kind   string
-	seenAt schema.Instant // last
-	lives  bool           // its report shows later spend, so that it has not ended
-}
-
 func newSettings() *settings {
-	return &settings{campaigns: map[string]*readCampaign{}, notThere: map[string]*missingEntity{},
+	return &settings{campaigns: map[string]*readCampaign{}, notThere: map[string]string{},
 		readKeys: map[string]map[string]bool{}, rows: readRows{map[string]*reading[schema.Campaign]{},
 			map[string]*reading[schema.Delivery]{}, map[string]*reading[schema.Creative]{},
 			map[string]*reading[schema.SourceMode]{}}}
@@ -82,12 +75,6 @@ func (s *settings) campaign(id string) *readCampaign {
 		s.campaigns[id] = &readCampaign{}
 	}
 	return s.campaigns[id]
-}
-
-// hasEnded reports whether the service answers 404 or 410 for a campaign or a creative, and nothing speaks against it.
-func (s *settings) hasEnded(id string) bool {
-	m := s.notThere[id]
-	return m != nil && !m.lives
 }
 
 // reportedCreative returns what the report has of a creative.
@@ -135,8 +122,8 @@ func (s *settings) release() {
 	for id := range s.rows.creatives {
 		s.looked[[2]string{"creative", id}] = true
 	}
-	for id, m := range s.notThere {
-		for _, kind := range []string{m.kind, "creatives of", "source settings of", "sources of"} {
+	for id, kind := range s.notThere {
+		for _, kind := range []string{kind, "creatives of", "source settings of", "sources of"} {
 			s.looked[[2]string{kind, id}] = true
 		}
 	}
