@@ -72,6 +72,14 @@ func (t TableOf[R]) CopyColumn(to, from *R, c Column) {
 	reflect.ValueOf(to).Elem().FieldByIndex(c.index).Set(reflect.ValueOf(from).Elem().FieldByIndex(c.index))
 }
 
+// RawJSON returns the JSON that a row has of its entity, and whether the table keeps any.
+func (t TableOf[R]) RawJSON(row *R) (text string, isKept bool) {
+	for _, c := range t.ColumnsNamed("raw") {
+		return reflect.ValueOf(row).Elem().FieldByIndex(c.index).Interface().(Null[string]).V, true
+	}
+	return "", false
+}
+
 // Tracked are the columns whose changes make a version, in their order.
 func (t *Table) Tracked() []Column { return t.ColumnsThatAre(Tracked) }
 

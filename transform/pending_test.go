@@ -68,8 +68,8 @@ func TestSources_ReadsWhatIsLeftToOptimization(t *testing.T) {
 			`"bid_overrides":[]}`: {0, false},
 	} {
 		s, err := Sources(entity(t, "", body), "C1000001", settings)
-		if err != nil || len(s.Rules) != want.rules || s.OptimizedRead != want.read {
-			t.Errorf("%s: %d rules, read %t, %v", body, len(s.Rules), s.OptimizedRead, err)
+		if err != nil || len(s.Rules) != want.rules || s.Kinds[schema.RuleOptimized] != want.read {
+			t.Errorf("%s: %d rules, read %t, %v", body, len(s.Rules), s.Kinds[schema.RuleOptimized], err)
 		}
 	}
 }

@@ -22,7 +22,7 @@ type SourceRead struct {
 	Mode  schema.SourceMode // without bids_last_read_at, which is the caller's to know
 	Rules []schema.SourceRule
 
-	BlockedRead, AllowedRead, BidsRead, OptimizedRead bool
+	Kinds map[string]bool // whether all rules of a kind were read
 	// Decoded is that of Mode and of the rules: a kind that was not read is unread under its
 	// name, and withheld where it is null.
 	Decoded
@@ -76,7 +76,7 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 		func(name string) bool { return r.has(r.names(name)) }) {
 		r.refuse("source_mode", nil, unknownKeys(e.Fields))
 	}
-	s := sourceReader{reader: r, c: c}
+	s := sourceReader{reader: r, c: c, out: SourceRead{Kinds: map[string]bool{}}}
 	s.out.Mode = schema.SourceMode{
 		AccountID: c.Account, CampaignID: campaignID,
 		SourceMode: read(r, required, r.sourceMode, "source_mode", "mode"),
@@ -86,7 +86,7 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 	s.lists()
 	s.bids()
 	if s.foreign(schema.RuleBid) {
-		s.out.BidsRead = false
+		s.out.Kinds[schema.RuleBid] = false
 		s.out.Rules = slices.DeleteFunc(s.out.Rules, func(r schema.SourceRule) bool { return r.Rule == schema.RuleBid })
 	}
 	s.optimized()
@@ -102,10 +102,10 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 // no list of them: settings that were read and have none leave no source to it.
 func (s *sourceReader) optimized() {
 	if keys := s.names("optimized"); s.has(keys) { // null means that it could not be read
-		s.out.OptimizedRead = s.list(schema.RuleOptimized, keys)
+		s.out.Kinds[schema.RuleOptimized] = s.list(schema.RuleOptimized, keys)
 		return
 	}
-	s.out.OptimizedRead = s.out.BlockedRead && s.out.AllowedRead
+	s.out.Kinds[schema.RuleOptimized] = s.out.Kinds[schema.RuleBlocked] && s.out.Kinds[schema.RuleAllowed]
 }
 
 // unreadKinds names the kinds of rules that were not read.
@@ -115,9 +115,9 @@ func (s *sourceReader) unreadKinds() {
 		read bool
 		keys []string
 	}{
-		{schema.RuleBlocked, s.out.BlockedRead, s.names("blocked")},
-		{schema.RuleAllowed, s.out.AllowedRead, s.names("allowed")},
-		{"bid_overrides", s.out.BidsRead, s.names("bid_overrides")},
+		{schema.RuleBlocked, s.out.Kinds[schema.RuleBlocked], s.names("blocked")},
+		{schema.RuleAllowed, s.out.Kinds[schema.RuleAllowed], s.names("allowed")},
+		{"bid_overrides", s.out.Kinds[schema.RuleBid], s.names("bid_overrides")},
 	} {
 		if kind.read {
 			continue
@@ -157,24 +157,24 @@ type sourceReader struct {
 func (s *sourceReader) lists() {
 	mode := s.out.Mode.SourceMode.V
 	blockedKeys, allowedKeys := s.names("blocked"), s.names("allowed")
-	s.out.BlockedRead = s.list(schema.RuleBlocked, blockedKeys)
-	s.out.AllowedRead = s.list(schema.RuleAllowed, allowedKeys)
+	s.out.Kinds[schema.RuleBlocked] = s.list(schema.RuleBlocked, blockedKeys)
+	s.out.Kinds[schema.RuleAllowed] = s.list(schema.RuleAllowed, allowedKeys)
 	switch one, ok := s.oneList(); {
 	case s.hasValue(blockedKeys) || s.hasValue(allowedKeys) || !ok:
 	case s.sorted(one):
 	case mode == blockList:
-		s.out.BlockedRead = s.add(schema.RuleBlocked, one)
+		s.out.Kinds[schema.RuleBlocked] = s.add(schema.RuleBlocked, one)
 	case mode == allowList:
-		s.out.AllowedRead = s.add(schema.RuleAllowed, one)
+		s.out.Kinds[schema.RuleAllowed] = s.add(schema.RuleAllowed, one)
 	default:
 		v, _ := s.value(s.names("one_list")...)
 		s.refuse("rule", v, fmt.Errorf("a list of sources without a known mode: %w", ErrForm))
 	}
 	switch mode {
 	case blockList:
-		s.out.AllowedRead = s.out.AllowedRead || s.out.BlockedRead && !s.hasValue(allowedKeys)
+		s.out.Kinds[schema.RuleAllowed] = s.out.Kinds[schema.RuleAllowed] || s.out.Kinds[schema.RuleBlocked] && !s.hasValue(allowedKeys)
 	case allowList:
-		s.out.BlockedRead = s.out.BlockedRead || s.out.AllowedRead && !s.hasValue(blockedKeys)
+		s.out.Kinds[schema.RuleBlocked] = s.out.Kinds[schema.RuleBlocked] || s.out.Kinds[schema.RuleAllowed] && !s.hasValue(blockedKeys)
 	}
 }
 
@@ -225,8 +225,8 @@ func (s *sourceReader) sorted(entries []extract.Value) bool {
 		s.refuse("rule", odd[0], ErrForm)
 	}
 	complete := len(kinds[""]) == 0
-	s.out.BlockedRead = s.add(schema.RuleBlocked, kinds[schema.RuleBlocked]) && complete
-	s.out.AllowedRead = s.add(schema.RuleAllowed, kinds[schema.RuleAllowed]) && complete
+	s.out.Kinds[schema.RuleBlocked] = s.add(schema.RuleBlocked, kinds[schema.RuleBlocked]) && complete
+	s.out.Kinds[schema.RuleAllowed] = s.add(schema.RuleAllowed, kinds[schema.RuleAllowed]) && complete
 	return true
 }
 
@@ -331,7 +331,7 @@ func (s *sourceReader) bids() {
 		s.refuse(schema.RuleBid, v, ErrForm)
 		complete = false
 	}
-	s.out.BidsRead = complete
+	s.out.Kinds[schema.RuleBid] = complete
 	for id, own := range known {
 		if !odd[id] {
 			s.addRule(id, schema.RuleBid, own)

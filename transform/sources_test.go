@@ -21,7 +21,7 @@ func told(s SourceRead) string {
 	for _, kind := range []struct {
 		name string
 		read bool
-	}{{schema.RuleAllowed, s.AllowedRead}, {schema.RuleBid, s.BidsRead}, {schema.RuleBlocked, s.BlockedRead}} {
+	}{{schema.RuleAllowed, s.Kinds[schema.RuleAllowed]}, {schema.RuleBid, s.Kinds[schema.RuleBid]}, {schema.RuleBlocked, s.Kinds[schema.RuleBlocked]}} {
 		if kind.read {
 			parts = append(parts, kind.name+":")
 		}
@@ -51,7 +51,7 @@ func TestSources_Golden(t *testing.T) {
 			s, err := Sources(e, "C1000001", settings)
 			fmt.Fprintf(&got, "mode, unread %v, error %v\n", modeUnread(s), err)
 			show(&got, s.Mode)
-			fmt.Fprintf(&got, "read: blocked %v, allowed %v, bids %v\n", s.BlockedRead, s.AllowedRead, s.BidsRead)
+			fmt.Fprintf(&got, "read: blocked %v, allowed %v, bids %v\n", s.Kinds[schema.RuleBlocked], s.Kinds[schema.RuleAllowed], s.Kinds[schema.RuleBid])
 			for _, r := range s.Rules {
 				got.WriteString("rule\n")
 				show(&got, r)
@@ -175,7 +175,7 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 			if !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("error %q does not say %q", err, tc.says)
 			}
-			if s.Rules != nil || s.BidsRead || s.BlockedRead || s.AllowedRead {
+			if s.Rules != nil || s.Kinds[schema.RuleBid] || s.Kinds[schema.RuleBlocked] || s.Kinds[schema.RuleAllowed] {
 				t.Errorf("read %+v beside an error", s)
 			}
 		})
@@ -199,7 +199,7 @@ func TestSources_OneEntryDoesNotCostTheOthers(t *testing.T) {
 	if got, want := strings.Join(rules, ", "), "bid_override S1, blocked S1, blocked S3"; got != want {
 		t.Errorf("rules %s, want %s", got, want)
 	}
-	if s.BlockedRead || s.AllowedRead || s.BidsRead {
+	if s.Kinds[schema.RuleBlocked] || s.Kinds[schema.RuleAllowed] || s.Kinds[schema.RuleBid] {
 		t.Errorf("read whole: %+v", s)
 	}
 	if got := strings.Join(s.Unread, " "); got != "blocked allowed bid_overrides" || len(s.Refused) != 2 ||

@@ -711,7 +711,7 @@ COMMENT ON COLUMN "ops"."entity_read"."account_id" IS 'Short name of the account
 COMMENT ON COLUMN "ops"."entity_read"."entity_type" IS 'Kind of entity: campaign, creative, source settings, listing, account.';
 COMMENT ON COLUMN "ops"."entity_read"."entity_id" IS 'Its id.';
 COMMENT ON COLUMN "ops"."entity_read"."field" IS 'The field that could not be read; empty text: all of it.';
-COMMENT ON COLUMN "ops"."entity_read"."read_state" IS 'unreadable: the reply has no value that can be read; missing: the reply lacks the key; failed: the request failed; not_found: the service answers 404, and the report shows spend of today; contradicted: of a later day than the first 404; incomplete: a listing did not end; more: entities beyond the first 1,000, which are only counted.';
+COMMENT ON COLUMN "ops"."entity_read"."read_state" IS 'unreadable: the reply has no value that can be read; missing: the reply lacks the key; failed: the request failed; incomplete: a listing did not end; more: entities beyond the first 1,000, which are only counted.';
 COMMENT ON COLUMN "ops"."entity_read"."message" IS 'Why.';
 COMMENT ON COLUMN "ops"."entity_read"."first_seen_at" IS 'When a run first saw it.';
 COMMENT ON COLUMN "ops"."entity_read"."last_seen_at" IS 'When a run last saw it.';

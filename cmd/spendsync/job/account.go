@@ -60,9 +60,9 @@ func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountR
 	}
 	if balanceErr == nil {
 		a.snapshot = &read.Snapshot
-		t := tally{kind: "account"}
-		t.note(n.s, n.read, "account", "balance", balanceColumns, &read.Decoded)
-		n.read.addFindings(n.s, t.findings())
+		j := newJudgement(n.s, n.read, "account", "account")
+		j.add("balance", &read.Decoded)
+		j.report()
 	}
 	return a
 }
@@ -82,7 +82,3 @@ func (n *settingsReader) noteThatIsNotThere(err error) {
 		}
 	}
 }
-
-// balanceColumns are what the balance states.
-var balanceColumns = []string{"balance", "payment_mode", "average_daily_spend", "days_left", "balance_status",
-	"message"}

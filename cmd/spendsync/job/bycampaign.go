@@ -53,7 +53,7 @@ func (r *dayReader) byCampaign(ctx context.Context, b beside, whole *dayRead, wo
 	asked := map[string]bool{}
 	for _, more := range []func() []string{
 		func() []string { return slices.Collect(maps.Keys(work.seen)) },
-		func() []string { return r.key().listed() },
+		func() []string { return r.key.wait().listed() },
 	} {
 		for _, id := range slices.Sorted(slices.Values(more())) {
 			if asked[id] || !extract.IsID(id) {

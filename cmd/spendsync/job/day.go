@@ -24,7 +24,7 @@ const maxRowsInFlight = 400_000
 // dayReader reads the planned days.
 type dayReader struct {
 	s        *session
-	key      func() keyProof
+	key      *answer[keyProof]
 	totals   *controlTotals
 	bar      Bar
 	inFlight *semaphore.Weighted // rows that days hold

@@ -67,7 +67,7 @@ type copiedDays struct {
 
 // readDays reads the planned days, several at a time, oldest first. A day that fails keeps no
 // other one back, unless reading on is pointless.
-func (s *session) readDays(ctx context.Context, key func() keyProof) *copiedDays {
+func (s *session) readDays(ctx context.Context, key *answer[keyProof]) *copiedDays {
 	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
 	r := &dayReader{s: s, key: key, totals: &controlTotals{s: s}, bar: s.progress("days", len(s.plan.Read)),
 		inFlight: semaphore.NewWeighted(maxRowsInFlight)}

@@ -17,51 +17,53 @@ import (
 	"spendsync/transform"
 )
 
+// answer is what is asked for while the days are read. It is complete once done is closed.
+type answer[T any] struct {
+	done  chan struct{}
+	value T
+}
+
+// later starts to ask for something.
+func later[T any](s *session, ask func() T) *answer[T] {
+	a := &answer[T]{done: make(chan struct{})}
+	s.asking.Go(func() { defer close(a.done); a.value = ask() })
+	return a
+}
+
+// wait waits for the answer.
+func (a *answer[T]) wait() T { <-a.done; return a.value }
+
 // identity is whom the API key acts for.
 type identity struct {
 	account string // the service's own name of the advertiser account
 	me      extract.Entity
+	err     error
 }
 
 var errUnnamed = errors.New("the reply does not name the account that the key acts on")
 
-// askIdentity asks whom the key acts for while the report is being read.
-func (r *session) askIdentity(ctx context.Context) *keyAnswer {
-	a := &keyAnswer{done: make(chan struct{})}
-	r.asking.Go(func() {
-		defer close(a.done)
-		if a.who.me, a.err = r.API.Me(ctx); a.err == nil {
-			if a.who.account, a.err = transform.AccountRef(r.Service, a.who.me); a.err != nil {
-				a.err = fmt.Errorf("%w: %w", errUnnamed, a.err)
-			}
+// askIdentity asks whom the key acts for.
+func (r *session) askIdentity(ctx context.Context) (who identity) {
+	if who.me, who.err = r.API.Me(ctx); who.err == nil {
+		if who.account, who.err = transform.AccountRef(r.Service, who.me); who.err != nil {
+			who.err = fmt.Errorf("%w: %w", errUnnamed, who.err)
 		}
-	})
-	return a
-}
-
-// keyAnswer is the reply that names the key's account. It is complete once done is closed.
-type keyAnswer struct {
-	done chan struct{}
-	who  identity
-	err  error
+	}
+	return who
 }
 
 // campaignList is the account's list of campaigns, asked for once a run: the report is
 // held to it before anything is published, and the settings are read by it.
 type campaignList struct {
-	done    chan struct{} // closed when the rest is there
 	began   time.Duration // since the run started: the run's clock may be corrected until the list is used
 	listing extract.Listing
 	err     error
 }
 
-// listCampaigns asks for the campaigns while the report is being read.
-func (r *session) listCampaigns(ctx context.Context) *campaignList {
-	l := &campaignList{done: make(chan struct{}), began: r.clock.elapsed()}
-	r.asking.Go(func() {
-		defer close(l.done)
-		l.listing, l.err = r.API.Campaigns(ctx)
-	})
+// listCampaigns asks for the campaigns.
+func (r *session) listCampaigns(ctx context.Context) (l campaignList) {
+	l.began = r.clock.elapsed()
+	l.listing, l.err = r.API.Campaigns(ctx)
 	return l
 }
 
@@ -105,7 +107,7 @@ type keyProof struct {
 	meErr  error    // why /v1/me could not be read although the run goes on
 	err    error
 	stored storedCampaigns // by earlier runs
-	list   *campaignList
+	list   *answer[campaignList]
 }
 
 // listed waits for the key's list of campaigns, and returns their IDs.
@@ -113,8 +115,7 @@ func (p keyProof) listed() (ids []string) {
 	if p.err != nil {
 		return nil
 	}
-	<-p.list.done
-	for _, e := range p.list.listing.Entities {
+	for _, e := range p.list.wait().listing.Entities {
 		ids = append(ids, e.ID)
 	}
 	return ids
@@ -122,13 +123,14 @@ func (p keyProof) listed() (ids []string) {
 
 // problem returns why not all campaigns of the account are known; nil: they are.
 func (p keyProof) problem() error {
-	switch {
-	case p.err != nil:
+	if p.err != nil {
 		return p.err
-	case p.list.err != nil:
-		return fmt.Errorf("the campaigns of the API key: %w", p.list.err)
-	case !p.list.listing.Complete:
-		return &extract.UnprovenError{What: "the campaigns of the API key", Reason: p.list.listing.Why}
+	}
+	switch list := p.list.wait(); {
+	case list.err != nil:
+		return fmt.Errorf("the campaigns of the API key: %w", list.err)
+	case !list.listing.Complete:
+		return &extract.UnprovenError{What: "the campaigns of the API key", Reason: list.listing.Why}
 	}
 	return nil
 }
@@ -136,28 +138,27 @@ func (p keyProof) problem() error {
 // readKey waits for the reply that names the key's account. It refuses a key whose account is another one than that of
 // earlier runs. A reply without a name refuses nothing: the key's campaigns tell whose it is (see [prover.prove]). A
 // first load waits for a reply that fails, since it has nothing else to compare a key with that is switched meanwhile.
-func (r *session) readKey(me *keyAnswer, list *campaignList) keyProof {
+func (r *session) readKey(me *answer[identity], list *answer[campaignList]) keyProof {
 	p := keyProof{list: list}
 	p.stored, p.err = r.storedCampaigns()
-	<-me.done
-	p.who = me.who
-	failed, isReadError := errors.AsType[*extract.ReadError](me.err)
-	if isReadError && failed.DoubtsURL() {
-		<-list.done
-		me.err = OfWrongURL(me.err, r.API, r.storedAccount().Pinned != "" || len(p.stored) > 0)
+	p.who = me.wait()
+	err := p.who.err
+	if failed, is := errors.AsType[*extract.ReadError](err); is && failed.DoubtsURL() {
+		list.wait()
+		err = OfWrongURL(err, r.API, r.storedAccount().Pinned != "" || len(p.stored) > 0)
 	}
 	switch {
 	case p.err != nil:
-	case me.err == nil:
+	case err == nil:
 		p.err = checkPinned(r.Account, cmp.Or(r.Service.Text("account.id"), r.storedAccount().Pinned), p.who.account)
-	case errors.Is(me.err, extract.ErrAuth), errors.Is(me.err, exit.ErrUsage):
-		p.err = fmt.Errorf("whom the key acts for: %w", me.err)
-	case errors.Is(me.err, errUnnamed), errors.Is(me.err, extract.ErrContract):
-		r.sayUnnamed(&p, me.err)
+	case errors.Is(err, extract.ErrAuth), errors.Is(err, exit.ErrUsage):
+		p.err = fmt.Errorf("whom the key acts for: %w", err)
+	case errors.Is(err, errUnnamed), errors.Is(err, extract.ErrContract):
+		r.sayUnnamed(&p, err)
 	case len(p.stored) == 0:
-		p.err = fmt.Errorf("whom the key acts for: %w", me.err)
+		p.err = fmt.Errorf("whom the key acts for: %w", err)
 	default:
-		p.meErr = me.err
+		p.meErr = err
 	}
 	return p
 }
@@ -183,14 +184,6 @@ func OfWrongURL(err error, client *extract.Client, isKnown bool) error {
 		return err
 	}
 	return exit.As(err, exit.ErrUsage)
-}
-
-// beginKey starts to read the key's account. The function that it returns waits for that.
-func (r *session) beginKey(me *keyAnswer, list *campaignList) (wait func() keyProof) {
-	done := make(chan struct{})
-	var p keyProof
-	r.asking.Go(func() { defer close(done); p = r.readKey(me, list) })
-	return func() keyProof { <-done; return p }
 }
 
 // checkPinned checks the account that a key acts on: it must be the account of the first run's key, if there was one.
@@ -230,7 +223,7 @@ func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 const clockWait = 5 * time.Second
 
 // askClock compares the clocks before anything is decided.
-func (r *session) askClock(ctx context.Context, me *keyAnswer) error {
+func (r *session) askClock(ctx context.Context, me *answer[identity]) error {
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -18,25 +18,57 @@ import (
 // has come beside it, and no entity of the run has a null there: a service that writes nulls leaves out nothing.
 // Otherwise the field is unread: the known value stands, and the run names it.
 
-// judgement is the judgement of the entities of one kind.
+// The states of a field that is unread, in ops.entity_read.
+const (
+	readUnreadable = "unreadable"
+	readMissing    = "missing" // the next reading decides
+)
+
+// judgement is the judgement of the entities of one kind in one run. One entity without a field is a warning; if most of
+// them lack it, the service probably has another name for it, and without a report the old values would silently stay
+// current for ever. Fields that the service itself could not read are not counted: that answer was understood.
 type judgement struct {
-	tally
-	nulls  map[string]bool    // columns in which an entity of this run has a null
-	lacked map[[2]string]bool // by ID and column: missing in the reading before, too
-	extra  map[string]string  // keys that no column shows, with their JSON types
+	r             *session
+	s             *settings
+	kind, counted string // as in [kind]
+
+	entities int
+	columns  map[string]*oddColumn
+	nulls    map[string]bool    // columns in which an entity of this run has a null
+	lacked   map[[2]string]bool // by ID and column: missing in the reading before, too
+	extra    map[string]string  // keys that no column shows, with their JSON types
+}
+
+// oddColumn counts the entities whose value of a column was not understood.
+type oddColumn struct {
+	missing          int
+	isKept           bool                    // a known value stands beside a missing one, and no later reading unsets it
+	refused, unnamed []*transform.FieldError // each of an entity
+}
+
+func newJudgement(r *session, s *settings, kind, counted string) *judgement {
+	j := &judgement{r: r, s: s, kind: kind, counted: counted, columns: map[string]*oddColumn{},
+		nulls: map[string]bool{}, lacked: map[[2]string]bool{}, extra: map[string]string{}}
+	for _, u := range r.store.Account().Unread {
+		if u.EntityType == kind && u.ReadState == readMissing {
+			j.lacked[[2]string{u.EntityID, u.Field}] = true
+		}
+	}
+	return j
+}
+
+func (j *judgement) column(name string) *oddColumn {
+	if j.columns[name] == nil {
+		j.columns[name] = &oddColumn{}
+	}
+	return j.columns[name]
 }
 
 // judge returns what was read of the entities of a kind, with the fields whose known value stands as unread. It notes
 // what was not understood, and the keys that no column shows.
 func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []history.Seen[R]) {
-	j := judgement{tally: tally{kind: k.counted}, nulls: map[string]bool{}, lacked: map[[2]string]bool{},
-		extra: map[string]string{}}
-	for _, u := range r.store.Account().Unread {
-		if u.EntityType == k.name && u.ReadState == readMissing {
-			j.lacked[[2]string{u.EntityID, u.Field}] = true
-		}
-	}
-	for _, read := range k.read(s) {
+	j, readings := newJudgement(r.session, s, k.name, k.counted), readingsOf(s, k.table)
+	for _, read := range readings {
 		for _, column := range read.Null {
 			j.nulls[column] = j.nulls[column] || read.isOwn
 		}
@@ -44,13 +76,13 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 	known := map[string]*R{}
 	for i := range stored {
 		if P(&stored[i]).FramePtr().IsCurrent {
-			known[k.id(&stored[i])] = &stored[i]
+			known[k.idOf(&stored[i])] = &stored[i]
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(k.read(s))) {
-		all = append(all, k.judgeEntity(&j, r.session, s, id, known[id]))
+	for _, id := range slices.Sorted(maps.Keys(readings)) {
+		all = append(all, k.judgeEntity(j, r, id, readings[id], known[id]))
 	}
-	s.addFindings(r.session, j.findings())
+	j.report()
 	for _, path := range slices.Sorted(maps.Keys(j.extra)) {
 		s.undescribed = append(s.undescribed, schema.UnknownField{AccountID: r.Account, Stream: k.name, Path: path,
 			SampleType: j.extra[path]})
@@ -60,114 +92,90 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 
 // judgeEntity judges one entity. was is its current version; nil: there is none. It lets that version take the JSON
 // that has gained a key.
-func (k *kind[R, P]) judgeEntity(j *judgement, r *session, s *settings, id string, was *R) history.Seen[R] {
-	read, keys := k.read(s)[id], s.readKeys[k.name]
-	seen := k.seenOf(s, read)
+func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read *reading[R],
+	was *R) history.Seen[R] {
+	seen, keys := k.seenOf(r, read), j.s.readKeys[k.name]
+	var lacking []string
 	if read.isOwn {
-		j.note(r, s, k.name, id, k.expected, &read.Decoded)
+		lacking = j.add(id, &read.Decoded)
 	}
-	if k.raw == nil || slices.Contains(seen.Unread, "raw") { // or nothing of it is readable
+	raw, isKept := k.table.RawJSON(&read.row)
+	if !isKept || slices.Contains(seen.Unread, "raw") { // or nothing of it is readable
 		return seen
 	}
-	now, gained := transform.ExtraKeysIn(k.raw(&read.row).V, keys), map[string]string{}
-	maps.Copy(j.extra, now)
-	if was != nil {
-		before := transform.ExtraKeysIn(k.raw(was).V, keys)
-		gained = maps.Clone(now)
-		maps.DeleteFunc(gained, func(path, _ string) bool { _, is := before[path]; return is })
-		if k.isEntity {
-			k.retainLacking(j, r, s, was, read, &seen, gained)
-		}
+	gained := transform.ExtraKeysIn(raw, keys)
+	maps.Copy(j.extra, gained)
+	if was == nil {
+		return seen
 	}
-	tracked := k.table.TrackedNames()
+	before, _ := k.table.RawJSON(was)
+	for path := range transform.ExtraKeysIn(before, keys) {
+		delete(gained, path)
+	}
+	if k.isEntity && read.isOwn {
+		k.keepKnown(j, id, read, was, &seen, lacking, gained)
+	}
 	// A reply with unread fields may be damaged: it fills no JSON, so a renamed key stays new.
+	tracked := k.table.TrackedNames()
 	seen.FillsRaw = len(gained) > 0 && len(read.Unread) <= len(read.Withheld) &&
 		!slices.ContainsFunc(seen.Unread, func(column string) bool { return slices.Contains(tracked, column) })
 	return seen
 }
 
-// The states of a field that is unread, in ops.entity_read.
-const (
-	readUnreadable = "unreadable"
-	readMissing    = "missing"
-)
-
-// retainLacking adds to the unread fields of an entity those that came without a value and whose known value stands.
-func (k *kind[R, P]) retainLacking(j *judgement, r *session, s *settings, was *R, read *reading[R],
-	seen *history.Seen[R], gained map[string]string) {
-	id, none := k.id(was), new(R)
-	left := leftOutOf(read)
+// keepKnown adds to the unread fields of an entity those that came without a value and whose known value stands.
+// lacking are those that every entity has, and gained the keys that are new.
+func (k *kind[R, P]) keepKnown(j *judgement, id string, read *reading[R], was *R, seen *history.Seen[R],
+	lacking []string, gained map[string]string) {
+	none := new(R)
 	for _, c := range k.table.Fields() {
 		if k.table.ColumnEqual(was, none, c) {
 			continue
 		}
-		if slices.Contains(left.lacking, c.Name) {
-			j.countRetained(c.Name) // its line was written when it was read
+		if slices.Contains(lacking, c.Name) {
+			j.column(c.Name).isKept = true
 		}
 		if k.table.ColumnEqual(was, &seen.Row, c) || slices.Contains(seen.Unread, c.Name) {
 			continue
 		}
-		state, why, lasts := j.field(left, id, c.Name, gained)
+		state, why := j.keeps(&read.Decoded, id, c.Name, lacking, gained)
 		if why == "" {
 			continue
 		}
-		seen.Unread = append(slices.Clone(seen.Unread), c.Name)
-		s.noteUnread(r, k.name, id, c.Name, state, why)
-		if lasts {
-			j.countRetained(c.Name)
-		} else if c := s.campaigns[id]; c != nil {
+		seen.Unread = append(seen.Unread, c.Name)
+		j.unread(id, c.Name, state, schema.Some(why))
+		j.r.Log.Warn("a field is unread; the known value stands", "kind", k.name, "id", id, "field", c.Name, "why", why)
+		if state == readUnreadable {
+			j.column(c.Name).missing++
+			j.column(c.Name).isKept = true
+		} else if c := j.s.campaigns[id]; c != nil {
 			c.isSettled = false // it has to be read again
 		}
 	}
 }
 
-// leftOut lists the fields that a reply about an entity lacks, or has in a damaged form.
-type leftOut struct {
-	unset   []string // missing or blank
-	null    []string
-	omitted []string // of a readable audience
-	damaged []string
-	lacking []string // that every entity has: they are missing
-}
-
-func leftOutOf[R any](read *reading[R]) (l leftOut) {
-	if !read.isOwn {
-		return l
-	}
-	l = leftOut{unset: slices.Concat(read.Missing, read.Blank), null: read.Null, omitted: read.Omitted,
-		damaged: read.Damaged}
-	for _, column := range read.Unread {
-		if !slices.Contains(read.Withheld, column) && !read.Message(column).Valid {
-			l.lacking = append(l.lacking, column)
-		}
-	}
-	return l
-}
-
-// field returns why the known value of a field stands that came without one, and whether that lasts; empty: it is
-// unset.
-func (j *judgement) field(left leftOut, id, column string, gained map[string]string) (state, why string,
-	lasts bool) {
+// keeps returns why the known value of a field stands that came without one; empty: it is unset.
+func (j *judgement) keeps(d *transform.Decoded, id, column string, lacking []string,
+	gained map[string]string) (state, why string) {
 	has := func(columns []string) bool { return slices.Contains(columns, column) }
-	isMissing := has(left.unset) || has(left.omitted) && j.nulls[column]
+	isMissing := has(d.Missing) || has(d.Blank) || has(d.Omitted) && j.nulls[column]
+	renamed := renamedTo(column, gained)
 	switch {
-	case has(left.damaged):
-		return readUnreadable, "a damaged text; the known one stands", true
-	case !slices.Contains(transform.Unsettable, column) && (isMissing || has(left.null)):
-		return readUnreadable, "missing, null or blank, which the description does not allow", true
+	case has(d.Damaged):
+		return readUnreadable, "a damaged text; the known one stands"
+	case !slices.Contains(transform.Unsettable, column) && (isMissing || has(d.Null)):
+		return readUnreadable, "missing, null or blank, which the description does not allow"
 	case !isMissing:
-		return "", "", false
+		return "", ""
 	case j.nulls[column]:
-		return readUnreadable, "missing or blank, and another " + j.kind + " of this run has a null there", true
-	case renamedTo(column, gained) != "":
-		return readUnreadable, fmt.Sprintf("missing or blank, and the key %q is new: the key may be renamed",
-			renamedTo(column, gained)), true
-	case len(left.lacking) > 0:
-		return readUnreadable, "missing or blank, and so are other keys", true
+		return readUnreadable, "missing or blank, and another " + j.counted + " of this run has a null there"
+	case renamed != "":
+		return readUnreadable, fmt.Sprintf("missing or blank, and the key %q is new: the key may be renamed", renamed)
+	case len(lacking) > 0:
+		return readUnreadable, "missing or blank, and so are other keys"
 	case !j.lacked[[2]string{id, column}]:
-		return readMissing, "missing or blank; if the next reading lacks it, too, it is unset", false
+		return readMissing, "missing or blank; if the next reading lacks it, too, it is unset"
 	}
-	return "", "", false
+	return "", ""
 }
 
 // renamedTo returns a key that came into the object of a column; empty: none did.
@@ -181,138 +189,89 @@ func renamedTo(column string, gained map[string]string) string {
 	return ""
 }
 
-// noteUnread notes a field that is unread for a reason that the whole run has shown.
-func (s *settings) noteUnread(r *session, kind, id, column, state, why string) {
-	s.lines = append(s.lines, schema.EntityRead{AccountID: r.Account, EntityType: kind, EntityID: id, Field: column,
-		ReadState: state, Message: schema.Some(why)})
-	s.unread = append(s.unread, kind+" "+id+" "+column)
-	s.unreadFields++
-	r.Log.Warn("a field is unread; the known value stands", "kind", kind, "id", id, "field", column, "why", why)
-}
-
-// addFindings records findings about fields that were not understood.
-func (s *settings) addFindings(r *session, all []finding) {
-	for _, f := range all {
-		r.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
+// add counts one entity, and notes which of its fields could not be read. It returns those that the reply lacks.
+func (j *judgement) add(id string, d *transform.Decoded) (lacking []string) {
+	j.entities++
+	for _, e := range d.Refused {
+		c := j.column(e.Column)
+		c.refused = append(c.refused, e)
 	}
-	s.findings = append(s.findings, all...)
-}
-
-// tally counts the fields of a kind that were not understood. One entity without a field is a warning; if most of them
-// lack it, the service probably has another name for it, and without a report the old values would silently stay
-// current for ever. Fields that the service itself could not read are not counted: that answer was understood.
-type tally struct {
-	kind     string
-	entities int
-	bare     int            // with nothing readable but the ID
-	missing  map[string]int // by column
-	retained map[string]int // by column: known values that stand beside a missing one
-	refused  map[string]oddValues
-	unnamed  map[string]oddValues
-}
-
-// oddValues are values of one column: how many there are, and the first of them.
-type oddValues struct {
-	count int
-	first *transform.FieldError
-}
-
-// addOdd counts values by their columns.
-func addOdd(to *map[string]oddValues, values []*transform.FieldError) {
-	for _, e := range values {
-		if *to == nil {
-			*to = map[string]oddValues{}
-		}
-		odd := (*to)[e.Column]
-		if odd.count++; odd.first == nil {
-			odd.first = e
-		}
-		(*to)[e.Column] = odd
-	}
-}
-
-func count(in *map[string]int, column string) {
-	if *in == nil {
-		*in = map[string]int{}
-	}
-	(*in)[column]++
-}
-
-// countRetained counts a known value that stands, and no later reading unsets.
-func (t *tally) countRetained(column string) { count(&t.retained, column) }
-
-// note counts one entity, and notes which of its fields could not be read. expected are those that it should have.
-func (t *tally) note(r *session, s *settings, kind, id string, expected []string, d *transform.Decoded) {
-	t.entities++
-	addOdd(&t.refused, d.Refused)
-	addOdd(&t.unnamed, d.Unnamed)
 	for _, e := range d.Unnamed {
-		s.words = append(s.words, kind+" "+id+" "+e.Column)
+		c := j.column(e.Column)
+		c.unnamed = append(c.unnamed, e)
+		j.s.words = append(j.s.words, j.kind+" "+id+" "+e.Column)
 	}
-	unknown := 0
 	for _, column := range d.Unread {
 		why := d.Message(column)
-		s.lines = append(s.lines, schema.EntityRead{AccountID: r.Account, EntityType: kind, EntityID: id,
-			Field: column, ReadState: readUnreadable, Message: why})
 		if slices.Contains(d.Withheld, column) {
+			j.line(id, column, readUnreadable, why)
 			continue
 		}
-		unknown++
-		s.unread = append(s.unread, kind+" "+id+" "+column)
+		j.unread(id, column, readUnreadable, why)
 		if !why.Valid { // otherwise it is counted as refused
-			count(&t.missing, column)
-			s.unreadFields++
+			j.column(column).missing++
+			lacking = append(lacking, column)
 		}
-	}
-	s.unreadFields += len(d.Refused)
-	if unknown >= len(expected) && len(expected) > 1 {
-		t.bare++
 	}
 	for _, column := range d.Damaged {
-		r.Log.Warn("a text of the settings is a number or has lost something", "kind", kind, "id", id, "column", column)
+		j.r.Log.Warn("a text of the settings is a number or has lost something", "kind", j.kind, "id", id, "column",
+			column)
 	}
+	return lacking
 }
 
-// findings returns at most one finding about values, one about fields that most entities lack, and one for each column
-// about words, and about values that stand.
-func (t *tally) findings() (all []finding) {
-	add := func(s severity, form string, columns []string, format string, args ...any) {
-		f := finding{what: t.kind, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...), severity: s}
+// unread notes a field whose last known value stands.
+func (j *judgement) unread(id, column, state string, why schema.Null[string]) {
+	j.line(id, column, state, why)
+	j.s.unread = append(j.s.unread, j.kind+" "+id+" "+column)
+}
+
+func (j *judgement) line(id, column, state string, why schema.Null[string]) {
+	j.s.lines = append(j.s.lines, schema.EntityRead{AccountID: j.r.Account, EntityType: j.kind, EntityID: id,
+		Field: column, ReadState: state, Message: why})
+}
+
+// report adds at most one finding about values, one for each column about words, and one for each number of entities
+// that lack some fields.
+func (j *judgement) report() {
+	find := func(form string, columns []string, format string, args ...any) {
+		f := finding{what: j.counted, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...),
+			severity: differs}
 		for _, column := range columns {
-			f.notes = append(f.notes, noteName("settings", t.kind, column, form))
+			f.notes = append(f.notes, noteName("settings", j.counted, column, form))
 		}
-		all = append(all, f)
+		j.r.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
+		j.s.findings = append(j.s.findings, f)
 	}
-	of := cli.Count(t.entities, "read")
-	if columns := slices.Sorted(maps.Keys(t.refused)); len(columns) > 0 {
-		first := t.refused[columns[0]]
-		add(differs, "not-understood", columns, "%s not understood in %d of %s, such as %v",
-			strings.Join(columns, ", "), first.count, of, first.first.Error())
-	}
-	for _, column := range slices.Sorted(maps.Keys(t.unnamed)) {
-		if odd := t.unnamed[column]; 2*odd.count > t.entities {
-			add(differs, "unknown-word", []string{column},
-				"most of %s have a value of %s that the description does not know, such as %v; it is stored, and "+
-					"what asks for the known ones leaves them out: update spendsync, or report it",
-				of, column, odd.first.Error())
+	of := phrase.Count(j.entities, "read")
+	var refused []string
+	missing := map[int][]string{} // by how many entities lack them
+	for _, name := range slices.Sorted(maps.Keys(j.columns)) {
+		c := j.columns[name]
+		if len(c.refused) > 0 {
+			refused = append(refused, name)
 		}
-	}
-	most := slices.DeleteFunc(slices.Sorted(maps.Keys(t.missing)), func(column string) bool {
-		return 2*t.missing[column] <= t.entities
-	})
-	if t.bare > 0 {
-		add(failed, "", nil, "nothing but the ID could be read of %d of %s; update spendsync, or report "+
-			"what the raw column holds", t.bare, of)
-	} else if len(most) > 0 {
-		add(differs, "missing", most, "%s missing from most of %s; the last known values stand, which may be old: "+
-			"update spendsync, or report the keys that the raw column holds", strings.Join(most, ", "), of)
-	}
-	for _, column := range slices.Sorted(maps.Keys(t.retained)) {
-		if !slices.Contains(most, column) {
-			add(differs, "missing", []string{column}, "%s missing from %d of %s; the last known values stand, which "+
-				"may be old: report the keys that the raw column holds, or name them in a line of "+
-				"SPENDSYNC_SERVICE_FILE", column, t.retained[column], of)
+		if 2*len(c.unnamed) > j.entities {
+			find("unknown-word", []string{name}, "most of %s have a value of %s that the description does not know, "+
+				"such as %v; it is stored, and what asks for the known ones leaves them out: update spendsync, or "+
+				"report it", of, name, c.unnamed[0].Error())
+		}
+		if c.isKept || 2*c.missing > j.entities {
+			missing[c.missing] = append(missing[c.missing], name)
 		}
 	}
-	return all
+	if len(refused) > 0 {
+		all := j.columns[refused[0]].refused
+		find("not-understood", refused, "%s not understood in %d of %s, such as %v", strings.Join(refused, ", "),
+			len(all), of, all[0].Error())
+	}
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(missing))) {
+		share := fmt.Sprint(n)
+		if 2*n > j.entities {
+			share = "most"
+		}
+		find("missing", missing[n], "%s missing from %s of %s; the last known values stand, which may be old: report "+
+			"the keys that the raw column holds, or name them in a line of SPENDSYNC_SERVICE_FILE",
+			strings.Join(missing[n], ", "), share, of)
+	}
 }

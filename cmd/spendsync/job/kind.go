@@ -1,8 +1,12 @@
 package job
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"slices"
 
+	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -18,22 +22,38 @@ type settingsKind interface {
 var settingsKinds = []settingsKind{&campaignKind, &deliveryKind, &creativeKind, ruleKind{}, &modeKind, balanceKind,
 	limitKind}
 
+// campaignPart is what one request, or one list, gives of a campaign.
+type campaignPart struct {
+	name string // in ops.entity_read
+	ask  func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error)
+	// read takes over each of the entities that were sent. An error is noted.
+	read  func(n *settingsReader, a transform.Reply) error
+	whole string // the part in the table of readings that a complete reply confirms; empty: each entity has its own
+}
+
+// one returns the question for the one entity that a campaign has of a part.
+func one(ask func(*extract.Client, context.Context, string) (extract.Entity, error)) func(context.Context,
+	*extract.Client, dueCampaign) (extract.Listing, error) {
+	return func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
+		e, err := ask(api, ctx, c.ID)
+		return extract.Listing{Entities: []extract.Entity{e}, Complete: true}, err
+	}
+}
+
 // kind is a kind of settings that has versions: how its entities are decoded, judged and ended.
 type kind[R any, P placed[R]] struct {
-	name     string // of its entities, in ops.entity_read and ops.unknown_field
-	counted  string // of its values in findings
-	table    schema.TableOf[R]
-	expected []string        // columns that every entity should have
-	id       func(*R) string // by which a run knows an entity
-	decode   func(transform.Reply, transform.SettingsContext) (R, transform.Decoded, error)
-	read     func(*settings) map[string]*reading[R] // what the run has read, by ID
-	gone     func(*settingsStage, *settings, *R) bool
+	name    string // of its entities, in ops.entity_read and ops.unknown_field
+	counted string // of its values in findings
+	table   schema.TableOf[R]
+	decode  func(transform.Reply, transform.SettingsContext) (R, transform.Decoded, error)
 
-	isEntity bool                         // a campaign or a creative, whose missing fields are judged
-	raw      func(*R) schema.Null[string] // the JSON; nil: the rows have none of their own
-	// seen completes a row by what other replies have; nil: the row is what its reply has.
-	seen  func(*settings, *reading[R]) history.Seen[R]
-	stubs func(*settingsStage, *settings) []R // entities that only the report knows; nil: none
+	isListed bool // the key's list of campaigns has values of it, too
+	isEntity bool // a campaign or a creative, whose missing fields are judged
+	// gone reports whether an entity that was not read has ended; nil: it ends with its campaign.
+	gone func(*settingsStage, *settings, *R) bool
+	// complete adds what other replies have to a row; nil: there is nothing.
+	complete func(*settingsStage, *history.Seen[R])
+	stubs    func(*settingsStage, *settings) []R // entities that only the report knows; nil: none
 	// after receives all versions, and reports whether it has changed columns that make no version; nil: nothing does.
 	after func(*settingsStage, *settings, []R) bool
 }
@@ -44,6 +64,12 @@ type placed[R any] interface {
 	Place() schema.Place
 }
 
+// idOf returns the ID by which a run knows the entity of a row.
+func (k *kind[R, P]) idOf(row *R) string {
+	place := P(row).Place()
+	return cmp.Or(place.EntityID, place.CampaignID)
+}
+
 // reading is what a run has read of one entity.
 type reading[R any] struct {
 	row R
@@ -51,39 +77,36 @@ type reading[R any] struct {
 	isOwn bool // what was sent leaves out nothing that is set
 }
 
-// decodeReply decodes a reply and keeps what it holds.
-func (k *kind[R, P]) decodeReply(n *settingsReader, id string, a transform.Reply) (read *reading[R], err error) {
-	read = &reading[R]{isOwn: a.Own.Raw != nil}
-	n.mu.Lock()
-	isKnown := k.read(n.read)[id] != nil
-	n.mu.Unlock()
-	if read.row, read.Decoded, err = k.decode(a, n.context()); err == nil && isKnown {
+// read decodes a reply and records what it holds.
+func (k *kind[R, P]) read(n *settingsReader, a transform.Reply) error {
+	if a.Own.Raw == nil && !k.isListed {
+		return nil // it could not be read, which is noted
+	}
+	id := cmp.Or(a.Own.ID, a.Listed.ID)
+	row, decoded, err := k.decode(a, n.context())
+	if err == nil && !k.record(n, id, &reading[R]{row, decoded, a.Own.Raw != nil}) {
 		err = errors.New("two lists have it")
 	}
 	if err != nil {
 		n.fail(k.name, id, "failed", err)
-		return read, err
 	}
-	k.record(n, id, read)
-	return read, nil
+	return err
 }
 
-// record keeps what was read of an entity.
-func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) {
+// record keeps what was read of an entity, and reports whether it is the first reading.
+func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) (isFirst bool) {
+	n.look(k.name, id)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	k.read(n.read)[id] = read
+	readings := readingsOf(n.read, k.table)
+	if readings[id] != nil {
+		return false
+	}
+	readings[id] = read
 	if read.isOwn {
 		n.read.addKeys(k.name, read.Decoded)
 	}
-}
-
-// seenOf returns what was read of an entity as its history takes it.
-func (k *kind[R, P]) seenOf(s *settings, read *reading[R]) history.Seen[R] {
-	if k.seen != nil {
-		return k.seen(s, read)
-	}
-	return history.Seen[R]{Row: read.row, Unread: read.Unread}
+	return true
 }
 
 // stage advances the history of the kind by what was read.
@@ -94,7 +117,7 @@ func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 	}
 	o := history.Observation[R]{
 		Since: s.since, At: s.at, RunID: r.RunID, Seen: k.judge(r, s, h.Rows),
-		Absence:   func(row *R) history.Absence { return goneIf(k.gone(r, s, row)) },
+		Absence:   func(row *R) history.Absence { return goneIf(k.isGone(r, s, row)) },
 		Confirmed: func(row *R) schema.Instant { return r.was.Confirmed(P(row).Place()) },
 		Confirm:   func(row *R, at schema.Instant) { r.next.Confirm(P(row).Place(), at) },
 		Patience:  k.table.Patience, Refreshed: k.table.ColumnsThatAre(schema.Refreshed),
@@ -114,6 +137,28 @@ func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 		return load.PutMemory(r.store, r.area, &r.part, k.table, next.Memory)
 	}
 	return load.PutHistory[R, P](r.store, r.area, &r.part, k.table, next)
+}
+
+// isGone reports whether an entity that was not read has ended.
+func (k *kind[R, P]) isGone(r *settingsStage, s *settings, row *R) bool {
+	if k.gone != nil {
+		return k.gone(r, s, row)
+	}
+	return s.isGone(P(row).Place().CampaignID, P(row).FramePtr().IsDeleted)
+}
+
+// seenOf returns what was read of an entity as its history takes it.
+func (k *kind[R, P]) seenOf(r *settingsStage, read *reading[R]) history.Seen[R] {
+	seen := history.Seen[R]{Row: read.row}
+	for _, c := range k.table.Fields() { // a reply may hold values of other tables, too
+		if slices.Contains(read.Unread, c.Name) {
+			seen.Unread = append(seen.Unread, c.Name)
+		}
+	}
+	if k.complete != nil {
+		k.complete(r, &seen)
+	}
+	return seen
 }
 
 // stateKind is a kind of settings without versions: a row is added if it differs from the newest one of its key.

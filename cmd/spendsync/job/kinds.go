@@ -1,35 +1,49 @@
 package job
 
 import (
+	"context"
 	"maps"
 	"slices"
-	"strings"
 
+	"spendsync/extract"
 	"spendsync/load/history"
 	"spendsync/schema"
 	"spendsync/transform"
 )
 
+// campaignParts are the parts of a campaign, in the order in which they are asked for. The first is its own reply.
+var campaignParts = []campaignPart{
+	{name: campaignKind.name, ask: askCampaign, read: func(n *settingsReader, a transform.Reply) error {
+		err := campaignKind.read(n, a)
+		_ = deliveryKind.read(n, a) // an error is noted
+		return err
+	}},
+	{name: "creatives of", whole: schema.PartCreative, read: readCreative,
+		ask: func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
+			return api.Creatives(ctx, c.ID)
+		}},
+	{name: ofSources, ask: one((*extract.Client).Sources), read: readSources},
+}
+
+// askCampaign asks for a campaign, unless its reply is there.
+func askCampaign(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
+	if c.own != nil {
+		return extract.Listing{Entities: []extract.Entity{*c.own}, Complete: true}, nil
+	}
+	return one((*extract.Client).Campaign)(ctx, api, c)
+}
+
 var campaignKind = kind[schema.Campaign, *schema.Campaign]{
-	name: "campaign", counted: "campaign", table: schema.CampaignHistory,
-	expected: schema.CampaignHistory.TrackedNames(),
-	id:       func(c *schema.Campaign) string { return c.CampaignID },
-	raw:      func(c *schema.Campaign) schema.Null[string] { return c.Raw },
-	decode:   transform.Campaign,
-	read:     func(s *settings) map[string]*reading[schema.Campaign] { return s.rows.campaigns },
-	isEntity: true,
-	gone: func(_ *settingsStage, s *settings, c *schema.Campaign) bool {
-		return s.isGone(c.CampaignID, c.IsDeleted)
-	},
+	name: "campaign", counted: "campaign", table: schema.CampaignHistory, decode: transform.Campaign,
+	isListed: true, isEntity: true,
 	stubs: func(r *settingsStage, s *settings) (stubs []schema.Campaign) {
 		ids := map[string]bool{}
 		for _, l := range s.reported {
-			ids[l.CampaignID] = l.CampaignID != ""
+			ids[l.CampaignID] = true
 		}
+		delete(ids, "")
 		for _, id := range slices.Sorted(maps.Keys(ids)) {
-			if ids[id] {
-				stubs = append(stubs, schema.Campaign{AccountID: r.Account, CampaignID: id})
-			}
+			stubs = append(stubs, schema.Campaign{AccountID: r.Account, CampaignID: id})
 		}
 		return stubs
 	},
@@ -41,44 +55,27 @@ var campaignKind = kind[schema.Campaign, *schema.Campaign]{
 
 // deliveryKind is the delivery status of a campaign, which comes with its other settings.
 var deliveryKind = kind[schema.Delivery, *schema.Delivery]{
-	name: "campaign", counted: "delivery status", table: schema.DeliveryHistory,
-	expected: []string{"delivery_status"},
-	id:       func(d *schema.Delivery) string { return d.CampaignID },
-	decode:   transform.Delivery,
-	read:     func(s *settings) map[string]*reading[schema.Delivery] { return s.rows.delivery },
-	gone: func(_ *settingsStage, s *settings, d *schema.Delivery) bool {
-		return s.isGone(d.CampaignID, d.IsDeleted)
-	},
+	name: "campaign", counted: "delivery status", table: schema.DeliveryHistory, decode: transform.Delivery,
+	isListed: true,
 }
 
 var creativeKind = kind[schema.Creative, *schema.Creative]{
-	name: "creative", counted: "creative", table: schema.CreativeHistory,
-	// The report has the addresses of its images, its campaign is the one whose list it is in, and another version in
-	// review has only one that was edited while it ran.
-	expected: slices.DeleteFunc(schema.CreativeHistory.TrackedNames(), func(name string) bool {
-		return strings.HasPrefix(name, "pending_")
-	}),
-	id:       func(c *schema.Creative) string { return c.CreativeID },
-	raw:      func(c *schema.Creative) schema.Null[string] { return c.Raw },
-	decode:   transform.Creative,
-	read:     func(s *settings) map[string]*reading[schema.Creative] { return s.rows.creatives },
+	name: "creative", counted: "creative", table: schema.CreativeHistory, decode: transform.Creative,
 	isEntity: true,
 	gone:     (*settingsStage).hasEnded,
-	seen: func(s *settings, read *reading[schema.Creative]) history.Seen[schema.Creative] {
-		c := history.Seen[schema.Creative]{Row: read.row, Unread: slices.Clone(read.Unread)}
-		l := s.reportedCreative(read.row.CreativeID)
-		c.Row.ImageURL, c.Row.IconURL = l.ImageURL, l.IconURL
+	complete: func(r *settingsStage, seen *history.Seen[schema.Creative]) {
+		l := r.reported[seen.Row.CreativeID]
+		seen.Row.ImageURL, seen.Row.IconURL = l.ImageURL, l.IconURL
 		if !l.ImageURL.Valid { // a report that has no address now takes none away
-			c.Unread = append(c.Unread, "image_url")
+			seen.Unread = append(seen.Unread, "image_url")
 		}
 		if !l.IconURL.Valid {
-			c.Unread = append(c.Unread, "icon_url")
+			seen.Unread = append(seen.Unread, "icon_url")
 		}
-		return c
 	},
 	stubs: func(r *settingsStage, s *settings) (stubs []schema.Creative) {
 		for _, l := range s.reported {
-			if l.CreativeID != "" && s.rows.creatives[l.CreativeID] == nil {
+			if l.CreativeID != "" && readingsOf(s, schema.CreativeHistory)[l.CreativeID] == nil {
 				stubs = append(stubs, schema.Creative{
 					AccountID: r.Account, CreativeID: l.CreativeID, CampaignID: schema.Some(l.CampaignID),
 					ImageURL: l.ImageURL, IconURL: l.IconURL,
@@ -88,16 +85,16 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 		return stubs
 	},
 	// The report's texts of a stub are not a read of the creative, so they make no version.
-	after: func(_ *settingsStage, s *settings, rows []schema.Creative) (changed bool) {
+	after: func(r *settingsStage, _ *settings, rows []schema.Creative) (changed bool) {
 		for i := range rows {
-			r := &rows[i]
-			if r.ReadState != schema.ReadStub {
+			row := &rows[i]
+			if row.ReadState != schema.ReadStub {
 				continue
 			}
-			l := s.reportedCreative(r.CreativeID)
+			l := r.reported[row.CreativeID]
 			for to, from := range map[*schema.Null[string]]schema.Null[string]{
-				&r.Title: l.Title, &r.Message: l.Message, &r.Status: l.Status, &r.ImageURL: l.ImageURL,
-				&r.IconURL: l.IconURL,
+				&row.Title: l.Title, &row.Message: l.Message, &row.Status: l.Status, &row.ImageURL: l.ImageURL,
+				&row.IconURL: l.IconURL,
 			} {
 				if from.Valid && *to != from {
 					*to, changed = from, true
@@ -108,22 +105,29 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 	},
 }
 
+// readCreative reads a creative. One that is there and cannot be read does not count as absent.
+func readCreative(n *settingsReader, a transform.Reply) error {
+	err := creativeKind.read(n, a)
+	if err != nil {
+		read := &reading[schema.Creative]{row: schema.Creative{AccountID: n.s.Account, CreativeID: a.Own.ID}}
+		for _, c := range schema.CreativeHistory.Fields() {
+			if c.History != schema.Refreshed { // the report has those
+				read.Unread = append(read.Unread, c.Name)
+			}
+		}
+		creativeKind.record(n, a.Own.ID, read)
+	}
+	return err
+}
+
+// ofSources names the reply that has how a campaign chooses its sources, and its rules.
+const ofSources = "source settings of"
+
 // modeKind is how a campaign chooses its sources. Its reply has the rules, too: see [ruleKind].
 var modeKind = kind[schema.SourceMode, *schema.SourceMode]{
 	name: "source settings", counted: "source settings", table: schema.SourceModeHistory,
-	expected: []string{"source_mode", "blocked", "allowed", "bid_overrides"},
-	id:       func(m *schema.SourceMode) string { return m.CampaignID },
-	raw:      func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
-	read:     func(s *settings) map[string]*reading[schema.SourceMode] { return s.rows.modes },
-	gone: func(_ *settingsStage, s *settings, m *schema.SourceMode) bool {
-		return s.isGone(m.CampaignID, m.IsDeleted)
-	},
-	seen: func(_ *settings, read *reading[schema.SourceMode]) history.Seen[schema.SourceMode] {
-		m := history.Seen[schema.SourceMode]{Row: read.row, Unread: []string{"bids_last_read_at"}}
-		if slices.Contains(read.Unread, "source_mode") {
-			m.Unread = append(m.Unread, "source_mode")
-		}
-		return m
+	complete: func(_ *settingsStage, seen *history.Seen[schema.SourceMode]) {
+		seen.Unread = append(seen.Unread, "bids_last_read_at")
 	},
 }
 

@@ -81,7 +81,11 @@ func (n *settingsReader) askForMissing(
 				alive = append(alive, id)
 			}
 		case errors.Is(err, extract.ErrNotFound):
-			n.read.notThere[id] = what
+			n.read.notThere[id] = true
+			n.look(what, id)
+			for _, p := range campaignParts {
+				n.look(p.name, id)
+			}
 		case ctx.Err() == nil:
 			n.fail(what, id, "failed", err)
 		}
@@ -132,10 +136,11 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	}
 	maps.DeleteFunc(missing, func(id string, e openEntity) bool {
 		c := n.read.campaigns[e.campaign]
-		return archived[id] || n.read.rows.creatives[id] != nil || c == nil || !c.allCreatives
+		return archived[id] || readingsOf(n.read, schema.CreativeHistory)[id] != nil || c == nil ||
+			!c.whole[schema.PartCreative]
 	})
 	n.askForMissing(ctx, "creatives", creativeKind.name, missing, n.s.API.Creative,
 		func(e extract.Entity, id string) {
-			_ = n.readCreative(e, missing[id].campaign) // an error is noted
+			_ = readCreative(n, transform.Reply{Own: e, Campaign: missing[id].campaign}) // an error is noted
 		})
 }

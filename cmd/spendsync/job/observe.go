@@ -7,6 +7,7 @@ import (
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
+	"spendsync/transform"
 )
 
 // settingsStage stages the settings.
@@ -17,6 +18,7 @@ type settingsStage struct {
 	versions  int64            // that are new
 	was, next history.Readings // before and after this run
 	part      load.StagedChange
+	reported  map[string]transform.ReportCreative // what the report has of a creative, by ID
 }
 
 // beginReadings begins the readings of this run: those of whole parts, of which it has read some in full.
@@ -26,16 +28,15 @@ func (r *settingsStage) beginReadings(s *settings) (err error) {
 	}
 	r.next = r.was.Wholes()
 	for id, c := range s.campaigns {
-		if c.allCreatives {
-			r.next[schema.Place{CampaignID: id, Part: schema.PartCreative}] = s.since
-		}
-		if c.sources != nil {
-			for kind, read := range c.sources.kinds {
-				if read {
-					r.next[schema.Place{CampaignID: id, Part: kind}] = s.since
-				}
+		for part, isRead := range c.whole {
+			if isRead {
+				r.next[schema.Place{CampaignID: id, Part: part}] = s.since
 			}
 		}
+	}
+	r.reported = map[string]transform.ReportCreative{}
+	for _, l := range s.reported {
+		r.reported[l.CreativeID] = l
 	}
 	return nil
 }
@@ -78,7 +79,7 @@ func goneIf(is bool) history.Absence {
 // isGone reports whether a campaign that was not read is deleted: a complete listing lacks it and the service answers
 // 404 for it. Once it has ended, the listing alone confirms the deletion.
 func (s *settings) isGone(campaign string, wasDeleted bool) bool {
-	return s.isUnlisted(campaign) && (wasDeleted || s.notThere[campaign] != "")
+	return s.isUnlisted(campaign) && (wasDeleted || s.notThere[campaign])
 }
 
 // isUnlisted reports whether the complete listing lacks a campaign.
@@ -107,7 +108,7 @@ func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 	case r.ended[id], s.isGone(id, false):
 		return true
 	default:
-		return campaign != nil && campaign.allCreatives && (c.IsDeleted || s.notThere[c.CreativeID] != "")
+		return campaign != nil && campaign.whole[schema.PartCreative] && (c.IsDeleted || s.notThere[c.CreativeID])
 	}
 }
 

@@ -42,7 +42,7 @@ func (r *run) nothingProven() error {
 // do not keep a proven day back, and the reverse. The error is that of a run that has
 // published nothing.
 func (r *run) publish(
-	ctx, publishing context.Context, read *settingsRead, proof *reportProof,
+	ctx, publishing context.Context, read *settings, proof *reportProof,
 ) (row schema.Run, err error) {
 	r.proofs = proof.proofs
 	unproven := r.nothingProven()
@@ -50,13 +50,13 @@ func (r *run) publish(
 	if read != nil {
 		err := cmp.Or(read.err, proof.listErr)
 		if proof.listErr != nil {
-			read.settings.findings = nil // of campaigns that may be another account's
+			read.findings = nil // of campaigns that may be another account's
 		}
-		read.settings.reported = proof.witnesses.ours(read.settings.reported)
+		read.reported = proof.witnesses.ours(read.reported)
 		if err == nil {
-			r.settingsPart, r.newVersions, err = stageSettings(r.s, read.settings)
+			r.settingsPart, r.newVersions, err = stageSettings(r.s, read)
 		}
-		r.reportSettings(read.settings, err)
+		r.reportSettings(read, err)
 	}
 	if unproven != nil && (read == nil || r.settingsErr != nil || !r.settings.readAny(r.tally.stopped)) {
 		r.settings = nil

@@ -55,7 +55,7 @@ func (r *run) result(row schema.Run) *Result {
 		Failures: len(r.tally.failures()), KeyExpires: r.s.keyExpires(), Cause: r.tally.cause(int(row.ExitCode)),
 	}
 	if r.settings != nil {
-		res.UnreadFields = schema.Some(int64(r.settings.unreadFields))
+		res.UnreadFields = schema.Some(int64(len(r.settings.unread)))
 	}
 	if m := r.s.store.Manifest(); m != nil {
 		res.WarehouseBytes = m.Warehouse.Bytes

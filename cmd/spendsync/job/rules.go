@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -19,22 +18,29 @@ import (
 // ruleKind are the rules of sources: a campaign may have tens of thousands.
 type ruleKind struct{}
 
-// readSources are the source settings of a campaign.
-type readSources struct {
-	rules []sourceRule
-	kinds map[string]bool // rules that could be read, by kind
-}
-
 // sourceRule is a rule of a campaign, in a fifth of the memory that its row takes.
 type sourceRule struct {
 	source, rule string
 	bid          schema.Null[schema.Money]
 }
 
-// kindsIn returns the kinds of rules that one read could read.
-func kindsIn(read transform.SourceRead) map[string]bool {
-	return map[string]bool{schema.RuleBlocked: read.BlockedRead, schema.RuleAllowed: read.AllowedRead,
-		schema.RuleBid: read.BidsRead, schema.RuleOptimized: read.OptimizedRead}
+// readSources takes over a reply about the sources of a campaign.
+func readSources(n *settingsReader, a transform.Reply) error {
+	if a.Own.Raw == nil {
+		return nil // it could not be read, which is noted
+	}
+	read, err := transform.Sources(a.Own, a.Campaign, n.context())
+	if err != nil {
+		n.fail(ofSources, a.Campaign, "failed", err)
+		return err
+	}
+	modeKind.record(n, a.Campaign, &reading[schema.SourceMode]{read.Mode, read.Decoded, true})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := n.read.campaign(a.Campaign)
+	c.rules = rulesIn(read)
+	maps.Copy(c.whole, read.Kinds)
+	return nil
 }
 
 // rulesIn returns the rules of one read.
@@ -48,50 +54,50 @@ func rulesIn(read transform.SourceRead) []sourceRule {
 
 // isRead reports whether a kind of rules of a campaign was read.
 func (s *settings) isRead(campaign, kind string) bool {
-	e := s.campaigns[campaign]
-	return e != nil && e.sources != nil && e.sources.kinds[kind]
+	return s.campaigns[campaign] != nil &&
+		s.campaigns[campaign].whole[kind]
 }
 
 // confirm compares the rules that were read with the stored ones, and reads the source settings again that lack
 // some: a rule ends when two readings in a row lack it that could read its kind. If the two differ, the rules of both
 // stand, and the next run reads them again.
 func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
-	sources := map[string]*readSources{}
-	for id, c := range n.read.campaigns {
-		if c.sources != nil {
-			sources[id] = c.sources
-		}
-	}
-	lacking, differ, err := k.lacking(n.s.store, sources)
+	lacking, differ, err := k.lacking(n.s.store, n.read)
 	if err != nil {
 		n.fail("source settings", "rules", "failed", err)
-		for _, s := range sources {
-			s.kinds = nil
+		for id := range n.read.campaigns {
+			n.read.forgetRules(id)
 		}
 		return
 	}
 	n.read.rulesDiffer = differ
 	for _, campaign := range lacking {
-		s := sources[campaign]
+		c := n.read.campaigns[campaign]
 		e, err := n.s.API.Sources(ctx, campaign)
 		var again transform.SourceRead
 		if err == nil {
 			again, err = transform.Sources(e, campaign, n.context())
 		}
 		if err != nil {
-			s.kinds = nil
-			n.fail("sources of", campaign, "incomplete", fmt.Errorf(
+			n.read.forgetRules(campaign)
+			n.fail(ofSources, campaign, "incomplete", fmt.Errorf(
 				"some of the stored rules are missing, and none of them counts as ended: %w", err))
 			continue
 		}
-		modeKind.record(n, campaign, &reading[schema.SourceMode]{row: again.Mode, Decoded: again.Decoded, isOwn: true})
-		for kind, is := range kindsIn(again) {
-			s.kinds[kind] = s.kinds[kind] && is // a reading that cannot read a kind confirms no end of its rules
+		readingsOf(n.read, modeKind.table)[campaign] = &reading[schema.SourceMode]{again.Mode, again.Decoded, true}
+		for kind, is := range again.Kinds {
+			c.whole[kind] = c.whole[kind] && is // a reading that cannot read a kind confirms no end of its rules
 		}
-		if second := rulesIn(again); !slices.Equal(s.rules, second) {
-			s.rules = unionOf(s.rules, second)
-			n.read.campaigns[campaign].isSettled = false
+		if second := rulesIn(again); !slices.Equal(c.rules, second) {
+			c.rules, c.isSettled = unionOf(c.rules, second), false
 		}
+	}
+}
+
+// forgetRules takes back that the rules of a campaign were read.
+func (s *settings) forgetRules(campaign string) {
+	for _, kind := range ruleKinds {
+		s.campaigns[campaign].whole[kind] = false
 	}
 }
 
@@ -112,10 +118,10 @@ func unionOf(first, second []sourceRule) []sourceRule {
 
 // lacking returns the campaigns whose source settings lack stored rules of a kind that was read, and whether any rule
 // differs from the stored ones: then the history of rules must be advanced. It reads the stored rules once.
-func (k ruleKind) lacking(store *load.Store, of map[string]*readSources) (lacking []string, differ bool, err error) {
+func (ruleKind) lacking(store *load.Store, s *settings) (lacking []string, differ bool, err error) {
 	now, same := map[schema.Place]schema.Null[schema.Money]{}, 0
-	for campaign, s := range of {
-		for _, r := range s.rules {
+	for campaign, c := range s.campaigns {
+		for _, r := range c.rules {
 			now[schema.Place{CampaignID: campaign, Part: r.rule, EntityID: r.source}] = r.bid
 		}
 	}
@@ -123,35 +129,23 @@ func (k ruleKind) lacking(store *load.Store, of map[string]*readSources) (lackin
 	if err != nil || stored.Stored == nil {
 		return nil, len(now) > 0, err
 	}
-	for r, err := range k.current(stored) {
+	for rows, err := range stored.Stored {
 		if err != nil {
 			return nil, false, err
 		}
-		s := of[r.CampaignID]
-		if bid, is := now[r.Place()]; is && bid == r.Bid {
-			same++
-		} else if !is && s != nil && s.kinds[r.Rule] {
-			lacking = append(lacking, strings.Clone(r.CampaignID))
+		for i := range rows {
+			r := &rows[i]
+			if !r.IsCurrent || r.IsDeleted {
+				continue
+			}
+			if bid, is := now[r.Place()]; is && bid == r.Bid {
+				same++
+			} else if !is && s.isRead(r.CampaignID, r.Rule) {
+				lacking = append(lacking, strings.Clone(r.CampaignID))
+			}
 		}
 	}
 	return slices.Compact(lacking), same < len(now) || len(lacking) > 0 || len(stored.Added) > 0, nil
-}
-
-// current yields the rules that are in force, each for the loop body alone.
-func (ruleKind) current(stored history.Groups[schema.SourceRule]) iter.Seq2[*schema.SourceRule, error] {
-	return func(yield func(*schema.SourceRule, error) bool) {
-		for rows, err := range stored.Stored {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range rows {
-				if r := &rows[i]; r.IsCurrent && !r.IsDeleted && !yield(r, nil) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // stage adds the rules of sources to their history, campaign by campaign: there may be
@@ -201,7 +195,7 @@ func (k ruleKind) stage(r *settingsStage, s *settings) error {
 func (ruleKind) observed(r *settingsStage, s *settings) (o history.Observation[schema.SourceRule],
 	seen []history.SeenGroup[schema.SourceRule]) {
 	for _, campaign := range slices.Sorted(maps.Keys(s.campaigns)) {
-		if s.campaigns[campaign].sources != nil {
+		if s.campaigns[campaign].rules != nil {
 			rows := func() []history.Seen[schema.SourceRule] { return s.rowsOfRules(r.Account, campaign) }
 			seen = append(seen, history.SeenGroup[schema.SourceRule]{Name: campaign, Seen: rows})
 		}
@@ -234,7 +228,7 @@ var ruleKinds = []string{schema.RuleBlocked, schema.RuleAllowed, schema.RuleBid,
 
 // rowsOfRules returns the observed rules of a campaign, in the order of their history.
 func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
-	rules := s.campaigns[campaign].sources.rules
+	rules := s.campaigns[campaign].rules
 	slices.SortFunc(rules, func(a, b sourceRule) int {
 		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.rule, b.rule))
 	})

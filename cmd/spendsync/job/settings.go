@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"spendsync/cmd/internal/cli"
@@ -17,21 +18,21 @@ import (
 // settings is what one run has read of the settings. What could not be read is in lines and findings.
 type settings struct {
 	since, at schema.Instant // when the reading started and ended
+	err       error          // why nothing of them may be published; nil: it may
 
 	listing   extract.Listing
-	campaigns map[string]*readCampaign // by ID
-	notThere  map[string]string        // the kind of campaigns and creatives that the service answers not_found for
-	rows      readRows
+	campaigns map[string]*readCampaign   // by ID
+	notThere  map[string]bool            // campaigns and creatives that the service answers not_found for
+	rows      map[string]any             // by table; see readingsOf
 	money     *accountRead               // nil: it could not be read
 	reported  []transform.ReportCreative // creatives that the report names
-	byID      map[string]transform.ReportCreative
 	readKeys  map[string]map[string]bool // by stream: keys that values were read from
+	looked    map[[2]string]bool         // by type and ID, as in ops.entity_read: what was asked for
 
 	// Once they are staged: the fields that were not understood.
-	unread       []string // whose last known values stand
-	unreadFields int
-	words        []string              // with a value that the description does not know
-	undescribed  []schema.UnknownField // keys that no column shows
+	unread      []string              // whose last known values stand
+	words       []string              // with a value that the description does not know
+	undescribed []schema.UnknownField // keys that no column shows
 
 	lines    []schema.EntityRead // for ops.entity_read
 	findings []finding
@@ -41,16 +42,6 @@ type settings struct {
 	skipped int      // settled campaigns that were not read
 	left    int      // listed campaigns that the budget did not reach
 	overdue []string // those of them that were not read for a day or longer
-
-	looked map[[2]string]bool // by type and ID, as in ops.entity_read: the entities that were read
-}
-
-// readRows are the rows that one run has read, by their IDs.
-type readRows struct {
-	campaigns map[string]*reading[schema.Campaign]
-	delivery  map[string]*reading[schema.Delivery]
-	creatives map[string]*reading[schema.Creative]
-	modes     map[string]*reading[schema.SourceMode]
 }
 
 // readCampaign is how one run has read a campaign.
@@ -58,45 +49,38 @@ type readCampaign struct {
 	isListed  bool // the key's list has it
 	isSettled bool // archived and read, now or before
 
-	allCreatives bool         // its creatives were listed to the end
-	sources      *readSources // nil: not read
+	whole map[string]bool // parts that were read in full, as in the table of readings
+	rules []sourceRule    // of its sources; nil: not read
 }
 
 func newSettings() *settings {
-	return &settings{campaigns: map[string]*readCampaign{}, notThere: map[string]string{},
-		readKeys: map[string]map[string]bool{}, rows: readRows{map[string]*reading[schema.Campaign]{},
-			map[string]*reading[schema.Delivery]{}, map[string]*reading[schema.Creative]{},
-			map[string]*reading[schema.SourceMode]{}}}
+	return &settings{campaigns: map[string]*readCampaign{}, notThere: map[string]bool{}, rows: map[string]any{},
+		readKeys: map[string]map[string]bool{}, looked: map[[2]string]bool{}}
+}
+
+// readingsOf returns what was read of the entities of a table, by ID.
+func readingsOf[R any](s *settings, t schema.TableOf[R]) map[string]*reading[R] {
+	if s.rows[t.Name] == nil {
+		s.rows[t.Name] = map[string]*reading[R]{}
+	}
+	return s.rows[t.Name].(map[string]*reading[R])
 }
 
 // campaign returns how a campaign is read, which it adds.
 func (s *settings) campaign(id string) *readCampaign {
 	if s.campaigns[id] == nil {
-		s.campaigns[id] = &readCampaign{}
+		s.campaigns[id] = &readCampaign{whole: map[string]bool{}}
 	}
 	return s.campaigns[id]
 }
 
-// reportedCreative returns what the report has of a creative.
-func (s *settings) reportedCreative(id string) transform.ReportCreative {
-	if s.byID == nil {
-		s.byID = make(map[string]transform.ReportCreative, len(s.reported))
-		for _, l := range s.reported {
-			s.byID[l.CreativeID] = l
-		}
-	}
-	return s.byID[id]
-}
-
 // addKeys records from which keys of an entity values were read.
 func (s *settings) addKeys(stream string, reading transform.Decoded) {
-	keys := s.readKeys[stream]
-	if keys == nil {
-		keys = map[string]bool{}
-		s.readKeys[stream] = keys
+	if s.readKeys[stream] == nil {
+		s.readKeys[stream] = map[string]bool{}
 	}
 	for _, key := range reading.Read {
-		keys[key] = true
+		s.readKeys[stream][key] = true
 	}
 }
 
@@ -108,27 +92,13 @@ func (s *settings) unreadSightings() *manifest.Sightings[schema.EntityRead] {
 	}}
 }
 
-// release lets go of the rows, which were read for nothing but to be staged. It records which entities were read.
+// release lets go of the rows, which were read for nothing but to be staged.
 func (s *settings) release() {
-	s.looked = map[[2]string]bool{}
-	for id, c := range s.campaigns {
-		s.looked[[2]string{"campaign", id}] = s.rows.campaigns[id] != nil
-		s.looked[[2]string{"source settings", id}] = c.sources != nil
-		for _, kind := range []string{"creatives of", "source settings of", "sources of"} {
-			s.looked[[2]string{kind, id}] = true
-		}
-		c.sources = nil
+	for _, c := range s.campaigns {
+		c.rules = nil
 	}
-	for id := range s.rows.creatives {
-		s.looked[[2]string{"creative", id}] = true
-	}
-	for id, kind := range s.notThere {
-		for _, kind := range []string{kind, "creatives of", "source settings of", "sources of"} {
-			s.looked[[2]string{kind, id}] = true
-		}
-	}
-	s.reported, s.byID = nil, nil
-	s.rows = readRows{campaigns: s.rows.campaigns}
+	s.reported = nil
+	maps.DeleteFunc(s.rows, func(table string, _ any) bool { return table != schema.CampaignHistory.Name })
 }
 
 // readAny reports whether the settings are worth a generation of their own. A run that was
@@ -138,7 +108,7 @@ func (s *settings) readAny(stopped bool) bool {
 }
 
 // campaignsRead is how many campaigns were read.
-func (s *settings) campaignsRead() int { return len(s.rows.campaigns) }
+func (s *settings) campaignsRead() int { return len(readingsOf(s, schema.CampaignHistory)) }
 
 // sentence describes the settings that were read, and names the fields whose last known values stand, and those with a
 // value that the description lacks. It is empty before they are read.
@@ -160,14 +130,10 @@ func (s *settings) sentence(newVersions int64) (text string) {
 	return text
 }
 
-// settingsReaders is how many campaigns are read at the same time. The limiter of
-// the key decides the speed, not this.
-const settingsReaders = 4
-
 // settingsReader reads the settings concurrently into a value.
 type settingsReader struct {
 	s         *session
-	list      *campaignList
+	list      *answer[campaignList]
 	before    []string // campaigns that were settled before this run
 	budget    *budget
 	stored    storedCampaigns  // before this run
@@ -177,15 +143,16 @@ type settingsReader struct {
 	read *settings
 }
 
-func newSettingsReader(r *session) *settingsReader {
-	return &settingsReader{
-		s: r, before: r.store.Account().SettledCampaigns(), budget: r.newBudget(), read: newSettings(),
-	}
-}
-
 // context returns the columns of settings rows that the replies lack.
 func (n *settingsReader) context() transform.SettingsContext {
 	return transform.SettingsContext{Account: n.s.Account, RunID: n.s.RunID, Service: n.s.Service}
+}
+
+// look records that an entity was asked for, so that what it lacked before counts no more.
+func (n *settingsReader) look(kind, id string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.read.looked[[2]string{kind, id}] = true
 }
 
 // fail records something that could not be read. A read that a signal or the budget ended is not a failure: the next

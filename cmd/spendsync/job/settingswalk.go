@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,45 +17,80 @@ import (
 	"spendsync/transform"
 )
 
-// readSettings reads the listing and then every campaign that may have changed, as far as the budget reaches. Failures
-// are recorded; the other campaigns are still read, unless the key is refused.
-func (n *settingsReader) readSettings(ctx context.Context) {
-	ctx, cancel := n.budget.bound(ctx)
+// settingsReaders is how many campaigns are read at the same time. The limiter of
+// the key decides the speed, not this.
+const settingsReaders = 4
+
+// beginSettings starts to read the settings at the same time as the days, once it is proven which account the key
+// belongs to. The returned function waits for them; known is how many campaigns the account has by then.
+func beginSettings(ctx context.Context, r *session, key *answer[keyProof]) (wait func(known int) *settings) {
+	n := &settingsReader{s: r, before: r.store.Account().SettledCampaigns(), budget: r.newBudget(),
+		read: newSettings()}
+	done := later(r, func() bool {
+		p := key.wait()
+		if err := cmp.Or(p.meErr, p.err); err != nil {
+			n.fail("account", "me", "failed", err)
+		}
+		if n.read.err = p.err; p.err == nil {
+			n.list = p.list
+			if n.stored = p.stored; r.trial != nil {
+				n.stored = nil // a trial asks for no campaign that the list lacks
+			}
+			n.readAll(ctx, p)
+		}
+		return true
+	})
+	return func(known int) *settings {
+		if done.wait(); n.read.err == nil {
+			n.judge(known)
+		}
+		return n.read
+	}
+}
+
+// readAll reads all settings. Failures are recorded.
+func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
+	var account sync.WaitGroup
+	account.Go(func() { n.read.money = readAccount(ctx, n, key) })
+	within, cancel := n.budget.bound(ctx)
 	defer cancel()
 	select {
 	case <-n.list.done:
-	case <-ctx.Done():
+		if err := n.readSettings(within); err != nil {
+			n.fail("listing", "campaigns", "failed", err)
+		}
+	case <-within.Done():
 		if n.budget.spent() {
 			n.fail("listing", "campaigns", "failed", fmt.Errorf("no reply within %s", n.budget.lasts))
 		}
-		return
 	}
-	n.read.since, n.read.listing = schema.InstantOf(n.s.clock.at(n.list.began)), n.list.listing
-	if err := n.list.err; err != nil {
-		n.fail("listing", "campaigns", "failed", err)
-		return
+	account.Wait()
+	n.read.at = schema.InstantOf(n.s.Now())
+}
+
+// readSettings reads every campaign that may have changed, as far as the budget reaches. Failures are recorded; the
+// other campaigns are still read, unless the key is refused.
+func (n *settingsReader) readSettings(ctx context.Context) (err error) {
+	list := n.list.wait()
+	if n.read.since, n.read.listing = schema.InstantOf(n.s.clock.at(list.began)), list.listing; list.err != nil {
+		return list.err
 	}
-	var err error
 	if n.confirmed, err = load.StoredReadings(n.s.store); err != nil {
-		n.fail("listing", "campaigns", "failed", err)
-		return
+		return err
 	}
 	missing, err := n.unlistedCampaigns()
 	if err != nil {
-		n.fail("listing", "campaigns", "failed", err)
-		return
+		return err
 	}
 	due := n.due()
 	var reported sync.WaitGroup
-	reported.Go(func() { n.readReportCreatives() })
+	reported.Go(n.readReportCreatives)
 	n.askForMissing(ctx, "campaigns", campaignKind.name, missing, n.s.API.Campaign,
 		func(e extract.Entity, id string) {
 			n.read.campaign(id)
 			due = append(due, dueCampaign{extract.Entity{ID: id}, &e, schema.InstantOf(n.s.Now())})
 		})
-	requests := 3 * len(due)
-	n.s.Log.Info("reading settings", "campaigns", len(due), "archived_and_settled", n.read.skipped,
-		"requests", requests, "requests_saved", 3*n.read.skipped, "at_least", n.atLeast(requests).String())
+	n.s.Log.Info("reading settings", "campaigns", len(due), "archived_and_settled", n.read.skipped)
 	bar := n.s.progress("campaigns", len(due))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
@@ -82,7 +116,67 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 	n.readUnlistedCreatives(ctx)
 	ruleKind{}.confirm(ctx, n)
 	reported.Wait()
-	n.read.at = schema.InstantOf(n.s.Now())
+	return nil
+}
+
+// readCampaign reads the parts of one campaign. They are independent: one that fails keeps no other back.
+func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error {
+	var failed error
+	for i, p := range campaignParts {
+		err := n.readPart(ctx, p, c)
+		if i == 0 && errors.Is(err, extract.ErrNotFound) && !n.stored[c.ID] {
+			return nil // the list has it and its own reply does not: it may be another account's
+		}
+		failed = errors.Join(failed, err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if failed != nil {
+		return failed
+	}
+	read, mode := readingsOf(n.read, schema.CampaignHistory)[c.ID], readingsOf(n.read, schema.SourceModeHistory)[c.ID]
+	withheld := len(read.Withheld)+len(mode.Withheld) > 0 // next time it may be read
+	n.read.campaign(c.ID).isSettled = !withheld && read.row.Status == schema.Some("archived")
+	return nil
+}
+
+// readPart asks for a part of a campaign, and hands over what it holds.
+func (n *settingsReader) readPart(ctx context.Context, p campaignPart, c dueCampaign) error {
+	listing, err := p.ask(ctx, n.s.API, c)
+	n.look(p.name, c.ID)
+	switch {
+	case err != nil:
+		n.fail(p.name, c.ID, "failed", err)
+		if errors.Is(err, extract.ErrNotFound) && !n.stored[c.ID] {
+			return err
+		}
+	case !listing.Complete:
+		err = errors.New(listing.Why)
+		n.fail(p.name, c.ID, "incomplete", err)
+	}
+	for _, e := range listing.Entities {
+		err = errors.Join(err, p.read(n, transform.Reply{Listed: c.Entity, Own: e, Campaign: c.ID}))
+	}
+	if err == nil && p.whole != "" {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.read.campaign(c.ID).whole[p.whole] = true
+	}
+	return err
+}
+
+// readReportCreatives takes over what the report knows of the creatives of the whole reach: the addresses of their
+// images, and those that only the report knows.
+func (n *settingsReader) readReportCreatives() {
+	l := n.s.labels()
+	if l.err != nil {
+		n.fail("listing", "creatives of the report", "failed", l.err)
+		return
+	}
+	if len(l.left) > 0 {
+		n.fail("listing", "creatives of the report", "incomplete", l.left[0])
+	}
+	n.read.reported = slices.Clone(l.lines)
 }
 
 // dueCampaign is a campaign to read.
@@ -92,8 +186,8 @@ type dueCampaign struct {
 	confirmed      schema.Instant  // when it was last read in full, or 0
 }
 
-// due returns the listed campaigns that may have changed, which is all but the settled ones.
-// Those confirmed longest ago come first.
+// due returns the listed campaigns that may have changed, which is all but the settled ones. Those confirmed longest
+// ago come first. A trial reads the first of each status.
 func (n *settingsReader) due() (due []dueCampaign) {
 	for _, e := range n.read.listing.Entities {
 		c := n.read.campaign(e.ID)
@@ -111,21 +205,6 @@ func (n *settingsReader) due() (due []dueCampaign) {
 		due = append(due, d)
 	}
 	slices.SortStableFunc(due, func(a, b dueCampaign) int { return cmp.Compare(a.confirmed, b.confirmed) })
-	return n.ofEachStatus(due)
-}
-
-// atLeast returns the least time that the requests take under the key's limit. The first minute's worth is sent at
-// once.
-func (n *settingsReader) atLeast(requests int) time.Duration {
-	minutes := max(0, requests-1) / n.s.RequestsPerMinute
-	return time.Duration(minutes) * time.Minute
-}
-
-// mostTried is how many campaigns a trial reads at most.
-const mostTried = 8
-
-// ofEachStatus returns the first campaign of each status; without a trial, all of them.
-func (n *settingsReader) ofEachStatus(due []dueCampaign) []dueCampaign {
 	if n.s.trial == nil {
 		return due
 	}
@@ -138,6 +217,9 @@ func (n *settingsReader) ofEachStatus(due []dueCampaign) []dueCampaign {
 	})
 	return due[:min(len(due), mostTried)]
 }
+
+// mostTried is how many campaigns a trial reads at most.
+const mostTried = 8
 
 // leave leaves a campaign to the next run if the budget is used up. Other reasons why it was
 // not read are noted where they happened.
@@ -157,86 +239,20 @@ func (n *settingsReader) leave(c dueCampaign) {
 	}
 }
 
-// noteOverdue notes campaigns that were not read for a day or longer.
-func (n *settingsReader) noteOverdue() {
-	if len(n.read.overdue) == 0 {
-		return
-	}
-	slices.Sort(n.read.overdue)
-	n.read.findings = append(n.read.findings, finding{what: "settings", err: fmt.Errorf(
-		"%s not read for a day or longer, for example %s: the budget of %s does not reach all of them",
-		cli.Count(len(n.read.overdue), "campaign"), n.read.overdue[0], n.budget.lasts)})
-}
-
-// settingsRead is the outcome of reading the settings. If err is not nil, nothing of them may
-// be published.
-type settingsRead struct {
-	settings *settings
-	err      error
-}
-
-// value returns the settings that were read; nil: none were.
-func (r *settingsRead) value() *settings {
-	if r == nil || r.err != nil {
-		return nil
-	}
-	return r.settings
-}
-
-// beginSettings starts to read the settings at the same time as the days, once it is proven which account the key
-// belongs to. The returned function waits for them.
-func beginSettings(ctx context.Context, r *session, key func() keyProof) (wait waitForSettings) {
-	n, done := newSettingsReader(r), make(chan struct{})
-	read := &settingsRead{settings: n.read}
-	r.asking.Go(func() {
-		defer close(done)
-		p := key()
-		if err := cmp.Or(p.meErr, p.err); err != nil {
-			n.fail("account", "me", "failed", err)
-		}
-		if read.err = p.err; p.err == nil {
-			n.list = p.list
-			if n.stored = p.stored; r.trial != nil {
-				n.stored = nil // a trial asks for no campaign that the list lacks
-			}
-			n.readAll(ctx, p)
-		}
-	})
-	return func(known int) *settingsRead {
-		<-done
-		if read.err == nil {
-			n.judge(known)
-		}
-		return read
-	}
-}
-
-// waitForSettings waits for the settings. known is how many campaigns the account has by then.
-type waitForSettings func(known int) *settingsRead
-
-// noSettings is the outcome of a run that reads no settings.
-func noSettings(int) *settingsRead { return nil }
-
 // judge adds the conclusions that also need the days.
 func (n *settingsReader) judge(known int) {
-	if l := &n.read.listing; l.Complete && len(l.Entities) == 0 && known > 0 {
+	l := &n.read.listing
+	if l.Complete && len(l.Entities) == 0 && known > 0 {
 		l.Complete = false
 		l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
 			cli.Count(known, "campaign"))
 	}
-	if l := n.read.listing; !l.Complete && l.Why != "" {
+	if !l.Complete && l.Why != "" {
 		n.fail("listing", "campaigns", "incomplete", errors.New(l.Why))
 	}
-	n.noteOverdue()
-}
-
-// readAll reads all settings. Failures are recorded.
-func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
-	var account sync.WaitGroup
-	account.Go(func() { n.read.money = readAccount(ctx, n, key) })
-	n.readSettings(ctx)
-	account.Wait()
-	if n.read.at == 0 {
-		n.read.at = schema.InstantOf(n.s.Now())
+	if overdue := slices.Sorted(slices.Values(n.read.overdue)); len(overdue) > 0 {
+		n.read.findings = append(n.read.findings, finding{what: "settings", err: fmt.Errorf(
+			"%s not read for a day or longer, for example %s: the budget of %s does not reach all of them",
+			phrase.Count(len(overdue), "campaign"), overdue[0], n.budget.lasts)})
 	}
 }

@@ -15,7 +15,7 @@ func (j Job) Sync(ctx context.Context) (*Result, error) {
 	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
 		return PlanDays(j.Account, now, known, j.Plan), nil
 	}
-	return j.readAndPublish(ctx, "sync", true, plan, func(*run, func() keyProof, *copiedDays) {})
+	return j.readAndPublish(ctx, "sync", true, plan, func(*run, *answer[keyProof], *copiedDays) {})
 }
 
 // Backfill reads the days of a range again, even if they are stored, and publishes them. The settings stay unchanged.
@@ -27,7 +27,7 @@ func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error
 	if _, err := plan(&manifest.Account{}, j.Now()); err != nil {
 		return nil, err
 	}
-	return j.readAndPublish(ctx, "backfill", false, plan, func(*run, func() keyProof, *copiedDays) {})
+	return j.readAndPublish(ctx, "backfill", false, plan, func(*run, *answer[keyProof], *copiedDays) {})
 }
 
 // makePlan makes a plan from an account's coverage at an instant.
@@ -37,7 +37,7 @@ type makePlan func(known *manifest.Account, now time.Time) (Plan, error)
 // are read.
 func (j Job) readAndPublish(
 	ctx context.Context, command string, withSettings bool, plan makePlan,
-	read func(*run, func() keyProof, *copiedDays),
+	read func(*run, *answer[keyProof], *copiedDays),
 ) (*Result, error) {
 	s, err := j.begin(ctx, command)
 	if err != nil {
@@ -52,7 +52,7 @@ func (j Job) readAndPublish(
 	defer endProof()
 	r := &run{s: s}
 
-	me := s.askIdentity(proving)
+	me := later(s, func() identity { return s.askIdentity(proving) })
 	if err := s.askClock(ctx, me); err != nil { // before anything is decided
 		return r.failed(err), nil
 	}
@@ -61,9 +61,9 @@ func (j Job) readAndPublish(
 	}
 	s.doubtURLs()
 	s.labels = sync.OnceValue(func() *labels { return s.askLabels(ctx) })
-	list := s.listCampaigns(proving)
-	key := s.beginKey(me, list)
-	settings := waitForSettings(noSettings)
+	list := later(s, func() campaignList { return s.listCampaigns(proving) })
+	key := later(s, func() keyProof { return s.readKey(me, list) })
+	settings := func(int) *settings { return nil }
 	if withSettings {
 		settings = beginSettings(ctx, s, key)
 	}
@@ -76,13 +76,13 @@ func (j Job) readAndPublish(
 	if days.stopped && r.tally.nothing() {
 		endProof() // nothing waits for it
 	}
-	proof, err := (&prover{s, key(), days}).prove(proving)
+	proof, err := (&prover{s, key.wait(), days}).prove(proving)
 	r.sumUp(days)
 	if err != nil {
 		return r.failed(err), nil
 	}
 	found := settings(len(proof.witnesses))
-	r.withdrawEmpty(days, found.value())
+	r.withdrawEmpty(days, found)
 	r.begins(ctx, days)
 	r.sumUp(days)
 	if err := r.stageQuarantined(publishing, proof); err != nil {

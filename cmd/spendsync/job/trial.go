@@ -28,7 +28,7 @@ type Trial struct {
 
 	known *StoredAccount // what syncs have stored; nil: nothing
 	run   *run
-	key   func() keyProof
+	key   *answer[keyProof]
 	days  *copiedDays
 }
 
@@ -56,7 +56,7 @@ func (j Job) Try(ctx context.Context, known *StoredAccount) (*Trial, error) {
 		p := Plan{Account: j.Account, Today: schema.DateOf(now), Reach: schema.DateOf(now) - 1}
 		p.add(p.Reach, "tried", &manifest.Account{}, j.Plan.PageSize)
 		return p, nil
-	}, func(r *run, key func() keyProof, days *copiedDays) { t.run, t.key, t.days = r, key, days })
+	}, func(r *run, key *answer[keyProof], days *copiedDays) { t.run, t.key, t.days = r, key, days })
 	if err != nil {
 		return nil, err
 	}
@@ -108,11 +108,10 @@ func (t *Trial) addKey(j Job) {
 	if t.key == nil {
 		return
 	}
-	key := t.key()
+	key := t.key.wait()
 	t.Account, t.Me, t.KeyErr = key.who.account, key.who.me, key.err
 	if key.err == nil {
-		<-key.list.done
-		t.Listing = key.list.listing
+		t.Listing = key.list.wait().listing
 	}
 }
 
