@@ -109,6 +109,64 @@ func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) (isF
 	return true
 }
 
+// settingsStage stages the settings.
+type settingsStage struct {
+	*session
+	ended     map[string]bool  // campaigns whose creatives and rules end with them; set by findEnded
+	endsNow   bool             // some of them end in this run
+	versions  int64            // that are new
+	was, next history.Readings // before and after this run
+	part      load.StagedChange
+	reported  map[string]transform.ReportCreative // what the report has of a creative, by ID
+}
+
+// beginReadings begins the readings of this run: those of whole parts, of which it has read some in full.
+func (r *settingsStage) beginReadings(s *settings) (err error) {
+	if r.was, err = load.StoredReadings(r.store); err != nil {
+		return err
+	}
+	r.next = r.was.Wholes()
+	for id, c := range s.campaigns {
+		for part, isRead := range c.whole {
+			if isRead {
+				r.next[schema.Place{CampaignID: id, Part: part}] = s.since
+			}
+		}
+	}
+	r.reported = map[string]transform.ReportCreative{}
+	for _, l := range s.reported {
+		r.reported[l.CreativeID] = l
+	}
+	return nil
+}
+
+// stageSettings turns the replies into observations, advances each table's history by them, and stages the result.
+func stageSettings(r *session, s *settings) (part load.StagedChange, newVersions int64, err error) {
+	stage := &settingsStage{session: r, part: load.NewStagedChange()}
+	err = stage.stage(s)
+	return stage.part, stage.versions, err
+}
+
+func (r *settingsStage) stage(s *settings) error {
+	if err := r.beginReadings(s); err != nil {
+		return err
+	}
+	var errs []error
+	for _, k := range settingsKinds {
+		errs = append(errs, k.stage(r, s))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	rows := r.next.Rows(r.Account, r.RunID)
+	if err := load.PutTable(r.store, r.area, &r.part, schema.Readings, rows); err != nil {
+		return err
+	}
+	r.part.PutSettled(s.settledCampaigns(r.store.Account()))
+	s.release()
+	return nil
+}
+
 // stage advances the history of the kind by what was read.
 func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 	h, err := load.StoredHistory[R, P](r.store, k.table)
@@ -137,6 +195,13 @@ func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 		return load.PutMemory(r.store, r.area, &r.part, k.table, next.Memory)
 	}
 	return load.PutHistory[R, P](r.store, r.area, &r.part, k.table, next)
+}
+
+func (r *settingsStage) noteAdvance(t *schema.Table, st history.Stats) {
+	r.Log.Debug("settings added to their history", "table", t.Name, "first_seen", st.FirstSeen, "stubs", st.Stubs,
+		"versions", st.Versions, "deleted", st.Deleted, "restored", st.Restored, "filled", st.Filled,
+		"confirmed", st.Confirmed, "unread", st.Unread, "missing", st.Missing)
+	r.versions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
 }
 
 // isGone reports whether an entity that was not read has ended.

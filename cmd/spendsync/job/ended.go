@@ -1,0 +1,65 @@
+package job
+
+import (
+	"spendsync/load/history"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// goneIf returns the meaning of an entity's absence: deleted, or unknown.
+func goneIf(is bool) history.Absence {
+	if is {
+		return history.Gone
+	}
+	return history.Unknown
+}
+
+// isGone reports whether a campaign that was not read is deleted: a complete listing lacks it and the service answers
+// 404 for it. Once it has ended, the listing alone confirms the deletion.
+func (s *settings) isGone(campaign string, wasDeleted bool) bool {
+	return s.isUnlisted(campaign) && (wasDeleted || s.notThere[campaign])
+}
+
+// isUnlisted reports whether the complete listing lacks a campaign.
+func (s *settings) isUnlisted(campaign string) bool {
+	c := s.campaigns[campaign]
+	return s.listing.Complete && (c == nil || !c.isListed)
+}
+
+// findEnded finds the campaigns whose creatives and rules of sources end with them.
+func (r *settingsStage) findEnded(s *settings, campaigns []schema.Campaign) {
+	r.ended = map[string]bool{}
+	for i := range campaigns {
+		c := &campaigns[i]
+		r.ended[c.CampaignID] = c.IsCurrent && c.IsDeleted && s.isUnlisted(c.CampaignID)
+		r.endsNow = r.endsNow || r.ended[c.CampaignID] && c.ValidFrom == s.at
+	}
+}
+
+// hasEnded reports whether a creative that was not read has ended: its campaign has, or the complete list of its
+// campaign lacks it, and the service answers 404 or 410 for it or did so before.
+func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
+	id := c.CampaignID.V
+	switch campaign := s.campaigns[id]; {
+	case !c.CampaignID.Valid:
+		return false
+	case r.ended[id], s.isGone(id, false):
+		return true
+	default:
+		return campaign != nil && campaign.whole[schema.PartCreative] && (c.IsDeleted || s.notThere[c.CreativeID])
+	}
+}
+
+// settledCampaigns returns the archived campaigns that need not be read again: known ones that are still archived, and
+// those read now.
+func (s *settings) settledCampaigns(known *manifest.Account) (ids []string) {
+	for id, c := range s.campaigns {
+		if c.isSettled {
+			ids = append(ids, id)
+		}
+	}
+	if !s.listing.Complete { // what is not listed is not known to be otherwise
+		ids = append(ids, known.SettledCampaigns()...)
+	}
+	return ids
+}
