@@ -20,7 +20,6 @@ type daySums struct {
 	// unreachable is the latest day that the service refused as too far in the past; 0: none.
 	unreachable schema.Date
 	quarantined int // days whose replies are in quarantine, because they do not prove them
-	withheld    int // days whose replies are in quarantine, because their account is not proven
 	diff        history.Diff
 	rows        int64
 }
@@ -57,9 +56,6 @@ func (s *daySums) addDay(c *copiedDays, d *copiedDay, account, runID string) {
 	if d.isKept {
 		s.quarantined++
 	}
-	if d.isWithheld {
-		s.withheld++
-	}
 	switch {
 	case d.isBefore:
 	case d.isUnreachable():
@@ -73,21 +69,6 @@ func (s *daySums) addDay(c *copiedDays, d *copiedDay, account, runID string) {
 		s.tally.fail("spend "+d.step.Unit, d.err)
 	default:
 		s.add(d, account, runID)
-	}
-}
-
-// addTaken adds days that the replies in quarantine have proven.
-func (s *daySums) addTaken(taken []quarantinedDay, account, runID string, at schema.Instant) {
-	for _, t := range taken {
-		s.tally.taken++
-		s.stored = append(s.stored, t.Date)
-		s.parts = append(s.parts, t.StagedChange)
-		s.addDiff(t.Diff)
-		s.steps = append(s.steps, schema.Step{
-			AccountID: account, Stream: "spend_report", Unit: t.Date.String(),
-			Reason: "withheld until its account was proven", Outcome: "stored",
-			StartedAt: at, FinishedAt: at, Pages: int64(len(t.Pages)), Rows: t.rows, RunID: runID,
-		})
 	}
 }
 

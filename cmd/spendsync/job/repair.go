@@ -285,6 +285,6 @@ func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Da
 		m.released, m.days = append(m.released, t.Date), append(m.days, t.StagedChange)
 	}
 	m.changed += len(taken)
-	m.unproven += len(left)
+	m.unproven += left
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
-	"spendsync/load/quarantine"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -48,26 +47,22 @@ func (w witnesses) accept(replies []namedReply) (left []namedReply) {
 // reportProof is whose the report and the key's list of campaigns are that a run has read.
 type reportProof struct {
 	witnesses witnesses
-	proofs    []string     // of the account
-	withheld  []*copiedDay // that must not be published
-	err       error        // why they are withheld
+	proofs    []string // of the account
+	err       error    // why days are withheld
 	// listErr is why no settings may be published: the list of campaigns may be another account's.
 	listErr error
-	// canWait reports whether days without a witness may turn out to be the account's, because
-	// not all of its campaigns could be asked for.
-	canWait bool
 }
 
 // prove proves whose numbers these are. A day is the account's if one of its campaigns is stored, or is in the key's
 // list, or in another day that is; the list is by the same rule. If nothing is stored, the key must answer for its
 // account and for its campaigns once more after the reading, and only campaigns that it lists both times count.
-// Everything else is kept and not published.
+// Nothing else is stored.
 //
 // The error ends the run: [exit.ErrOtherReport] if no day is the account's, and [exit.ErrOtherAccount] if the key acts
 // on another account.
 func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	if err := r.key.err; errors.Is(err, exit.ErrOtherAccount) || errors.Is(err, exit.ErrUsage) {
-		return nil, errors.Join(err, r.quarantineAll(err))
+		return nil, err
 	}
 	p, listed := &reportProof{witnesses: witnesses{}}, r.key.listed()
 	p.witnesses.add(slices.Collect(maps.Keys(r.key.stored)))
@@ -76,7 +71,7 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	if isFirst := len(p.witnesses) == 0; isFirst || r.isNewName() || r.s.Full {
 		var both []string
 		if both, again = r.askAgain(ctx, listed); errors.Is(again, exit.ErrOtherAccount) {
-			return nil, errors.Join(again, r.quarantineAll(again))
+			return nil, again
 		}
 		if isFirst || r.s.Full && r.key.who.account != "" {
 			p.witnesses.add(both)
@@ -120,18 +115,6 @@ func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 	return days, silent
 }
 
-// warnOfTwin warns if the store has the advertiser account under another name already.
-func (r *prover) warnOfTwin(advertiser string) {
-	switch names, err := r.s.store.NamesOf(advertiser); {
-	case err != nil:
-		r.s.Log.Warn("whether the store has the advertiser account under another name is not known", "error", err)
-	case len(names) > 0:
-		r.s.Log.Warn("the store has this advertiser account under another name already, and sums over all accounts "+
-			"count it twice; set SPENDSYNC_ACCOUNT to that name, or give this one a folder of its own",
-			"advertiser", advertiser, "account", r.s.Account, "also", names)
-	}
-}
-
 // isNewName reports whether the service names the key's account for the first time.
 func (r *prover) isNewName() bool { return r.key.who.account != "" && r.s.storedAccount().Pinned == "" }
 
@@ -166,7 +149,6 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 // judge withholds the changed days that are left and prove nothing. It returns an error if they are another account's.
 func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) error {
 	problem := cmp.Or(again, r.key.problem(), p.listErr)
-	p.canWait = problem != nil
 	if len(left) == 0 {
 		return nil
 	}
@@ -183,14 +165,16 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 			p.listErr = p.err // of two that nothing connects, neither proves whose it is
 		}
 	default:
-		return errors.Join(fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
-			"the report's user and the API key belong to two accounts", exit.ErrOtherReport, count,
-			someOf("campaign", p.campaigns())), r.quarantineAll(exit.ErrOtherReport))
+		return fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: the report's "+
+			"user and the API key belong to two accounts", exit.ErrOtherReport, count,
+			someOf("campaign", p.campaigns()))
 	}
 	for _, l := range append(left, silent...) {
-		p.withheld = append(p.withheld, l.day)
+		l.day.isStaged, l.day.err = false, p.err
+		l.day.step.Outcome, l.day.step.Message = "failed", schema.Some(p.err.Error())
 	}
-	return r.withhold(p)
+	r.days.withheld = p.err
+	return nil
 }
 
 // addProofs names what proves the account, and pins its name if the key's list proves it, too.
@@ -200,9 +184,6 @@ func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error)
 	if name := r.key.who.account; isKey && name != "" {
 		r.s.pinned = name
 		p.proofs = append(p.proofs, "/v1/me names account "+name)
-		if r.isNewName() {
-			r.warnOfTwin(name)
-		}
 	}
 	byKey := slices.IndexFunc(listed, func(id string) bool { _, is := r.key.stored[id]; return is })
 	if isKey && byKey >= 0 {
@@ -232,41 +213,6 @@ func campaignsIn(replies []namedReply) []string {
 
 func (p *reportProof) campaigns() []string { return slices.Collect(maps.Keys(p.witnesses)) }
 
-// withhold takes the days that are not proven out of the run, and keeps their replies.
-func (r *prover) withhold(p *reportProof) error {
-	for _, d := range p.withheld {
-		if err := r.quarantineDay(d, p.err); err != nil {
-			return err
-		}
-		d.isStaged, d.err = false, p.err
-		d.step.Outcome, d.step.Message = "failed", schema.Some(p.err.Error())
-	}
-	r.days.withheld = p.err
-	return nil
-}
-
-// quarantineAll keeps the replies of all days of a run that publishes nothing.
-func (r *prover) quarantineAll(cause error) error {
-	for _, d := range r.days.days {
-		if !d.isStaged {
-			continue
-		}
-		if err := r.quarantineDay(d, cause); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// quarantineDay keeps the replies of a day whose account is not proven.
-func (r *prover) quarantineDay(d *copiedDay, cause error) error {
-	var err error
-	d.isWithheld, err = d.replies.Quarantine(quarantine.Day{ReadAt: d.read.at, Reason: cause.Error(),
-		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.ControlTotal, Withheld: true, Campaigns: d.campaigns,
-		Pieces: d.read.ReadOutcome.Pieces}, nil)
-	return err
-}
-
 // ours returns the creatives that the report names of the account's campaigns.
 func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCreative {
 	all := len(lines)
@@ -277,37 +223,4 @@ func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCrea
 		lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool { return l.CampaignID == "" })
 	}
 	return lines
-}
-
-// stageQuarantined stages the days whose replies earlier runs kept and that can no longer be read: those that were
-// withheld, as soon as their account is proven, and in the first run of each day those that did not prove their day,
-// for this version or the operator's lines may understand them. It removes replies that were read before the stored
-// day.
-func (r *run) stageQuarantined(ctx context.Context, p *reportProof) error {
-	days, err := r.s.store.Quarantine().Days()
-	if err != nil {
-		return err
-	}
-	known := r.s.store.Account().Days
-	days = slices.DeleteFunc(days, func(q quarantine.Day) bool {
-		isNow := q.Withheld || known[r.s.plan.Today] == nil
-		if q.Date >= r.since() || slices.Contains(r.daySums.stored, q.Date) || !isNow {
-			return true
-		}
-		isOlder := isStoredLater(known[q.Date], q)
-		if isOlder {
-			r.daySums.stored = append(r.daySums.stored, q.Date)
-		}
-		return isOlder
-	})
-	if len(days) == 0 {
-		return nil
-	}
-	taken, left, err := quarantineReader{r.s.Job, r.s.store, r.s.area, p.witnesses,
-		func() map[string]string { return r.s.labels().names }}.prove(ctx, days)
-	r.daySums.addTaken(taken, r.s.Account, r.s.RunID, schema.InstantOf(r.s.Now()))
-	if p.canWait {
-		r.waiting = left
-	}
-	return err
 }

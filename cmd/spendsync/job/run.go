@@ -14,7 +14,6 @@ type run struct {
 	daySums                        // of the days that were read
 	reach        int               // [manifest.Account.Reach] after this run
 	proofs       []string          // evidence of the identity of the account
-	waiting      []schema.Date     // out of reach, with replies in quarantine that may be the account's
 	settings     *settings         // nil until they are read
 	settingsPart load.StagedChange // of the settings that are published
 	settingsErr  error             // why no settings are published; nil: they are, or none were asked for
