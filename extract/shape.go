@@ -209,8 +209,7 @@ func IDOf(v Value) (id string, ok bool) {
 const maxID = 200
 
 // IsID reports whether a text can be an ID: no blanks around it, no control character, no U+FFFD, and nothing that has
-// a meaning in a path. The forms that the description gives are those of [service.Service.HasForm]; an ID of
-// another form is one, too.
+// a meaning in a path. An ID of another form than the description gives is one, too.
 func IsID(s string) bool {
 	return s != "" && len(s) <= maxID && s == strings.TrimSpace(s) && s != "." && s != ".." &&
 		!strings.ContainsAny(s, "/\\?#%") &&

@@ -2,7 +2,6 @@ package transform
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"spendsync/extract"
@@ -67,9 +66,6 @@ func Campaign(a Reply, c SettingsContext) (row schema.Campaign, _ Decoded, err e
 		row.DefaultBid, row.DailySpendLimit, row.TargetCPA = schema.Null[schema.Money]{}, schema.Null[schema.Money]{},
 			schema.Null[schema.Money]{}
 		r.forgetUnset("default_bid", "daily_spend_limit", "target_cpa")
-	}
-	if !c.Service.HasForm("campaign_id", r.id) {
-		r.unnamed("campaign_id", extract.Value(strconv.Quote(r.id)))
 	}
 	audience := r.audience()
 	audience.restrictions(&row)

@@ -467,26 +467,17 @@ func TestArchived_IsToldByTheStatus(t *testing.T) {
 	}
 }
 
-// TestSettings_NameIDsOfAnotherForm: they are stored as they are, and named.
-func TestSettings_NameIDsOfAnotherForm(t *testing.T) {
-	for id, named := range map[string]bool{"C1000001": false, "camp-17": true, "17": true} {
-		_, campaign, err := Campaign(Reply{Own: entity(t, id, with(t, sampleCampaign, "campaign_id",
+// TestSettings_TakeIDsOfAnotherForm: they are stored as they are.
+func TestSettings_TakeIDsOfAnotherForm(t *testing.T) {
+	for _, id := range []string{"C1000001", "camp-17", "17"} {
+		campaign, _, err := Campaign(Reply{Own: entity(t, id, with(t, sampleCampaign, "campaign_id",
 			`"`+id+`"`))}, settings)
-		hasUnnamed := func(all []*FieldError, column string) bool {
-			return slices.ContainsFunc(all, func(e *FieldError) bool { return e.Column == column })
-		}
-		if err != nil || hasUnnamed(campaign.Unnamed, "campaign_id") != named {
-			t.Errorf("campaign %s: unnamed %v, error %v", id, campaign.Unnamed, err)
-		}
-		creativeID := id + "-001"
-		_, creative, err := Creative(Reply{Own: entity(t, creativeID, with(t, sampleCreative, "id",
-			`"`+creativeID+`"`)), Campaign: "C1000001"}, settings)
-		if err != nil || hasUnnamed(creative.Unnamed, "creative_id") != named {
-			t.Errorf("creative %s: unnamed %v, error %v", creativeID, creative.Unnamed, err)
+		if err != nil || campaign.CampaignID != id {
+			t.Errorf("campaign %s: %s, error %v", id, campaign.CampaignID, err)
 		}
 	}
 	s, err := Sources(entity(t, "C1000001", `{"mode":"block","blocked":["S1","S 2"]}`), "C1000001", settings)
-	if err != nil || len(s.Rules) != 2 || len(s.Unnamed) != 1 || s.Unnamed[0].Value != `"S 2"` {
-		t.Errorf("sources: %+v, unnamed %v, error %v", s.Rules, s.Unnamed, err)
+	if err != nil || len(s.Rules) != 2 || s.Rules[0].SourceID != "S 2" {
+		t.Errorf("sources: %+v, error %v", s.Rules, err)
 	}
 }

@@ -2,7 +2,6 @@ package transform
 
 import (
 	"errors"
-	"strconv"
 
 	"spendsync/extract"
 	"spendsync/schema"
@@ -34,9 +33,6 @@ func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err e
 				Value: shown(v), Err: ErrOther}
 		}
 	}
-	if !c.Service.HasForm("creative_id", r.id) {
-		r.unnamed("creative_id", extract.Value(strconv.Quote(r.id)))
-	}
 	status := read(r, required, r.statusOf("status",
 		"active", "paused", "pending_review", "rejected", "draft", "archived"), "status")
 	content := required
@@ -47,9 +43,9 @@ func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err e
 		AccountID: c.Account, CreativeID: r.id, CampaignID: schema.Some(a.Campaign),
 		Title:            read(r, content, r.filled, "title"),
 		Message:          read(r, content, r.filled, "message"),
-		Link:             read(r, content, r.linkOf("link"), "link"),
-		ImageID:          read(r, optional, r.imageIDOf("image_id"), "image_id"),
-		IconID:           read(r, content, r.imageIDOf("icon_id"), "icon_id"),
+		Link:             read(r, content, r.filled, "link"),
+		ImageID:          read(r, optional, r.filled, "image_id"),
+		IconID:           read(r, content, r.filled, "icon_id"),
 		Button1:          read(r, optional, r.filled, "button1"),
 		Button2:          read(r, optional, r.filled, "button2"),
 		Status:           status,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"spendsync/extract"
@@ -278,13 +277,10 @@ func (s *sourceReader) source(entry extract.Value) (string, error) {
 	return s.sourceID(id)
 }
 
-// sourceID is an ID of a source. One of another form than those of the description is named.
+// sourceID is an ID of a source.
 func (s *sourceReader) sourceID(id string) (string, error) {
 	if !extract.IsID(id) {
 		return "", fmt.Errorf("%.60q is not the ID of a source: %w", id, ErrForm)
-	}
-	if !extract.IsToken(id) {
-		s.unnamed("source_id", extract.Value(strconv.Quote(id)))
 	}
 	return id, nil
 }

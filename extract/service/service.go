@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,8 +23,7 @@ var embedded []byte
 type Service struct {
 	lines   map[string]line
 	columns map[string]string // of the report, by the keys of a reply
-	forms   map[string]*regexp.Regexp
-	zone    *time.Location // of times without one; nil: unknown
+	zone    *time.Location    // of times without one; nil: unknown
 	mark    string
 }
 
@@ -53,7 +51,7 @@ var embeddedService = sync.OnceValue(func() *Service {
 // isText reports whether a line of the embedded file has one value that is not the name of a key in a reply.
 func isText(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
-	return slices.Contains([]string{"paths", "paging", "forms", "report_query"}, section) ||
+	return slices.Contains([]string{"paths", "paging", "report_query"}, section) ||
 		key == "currency.code" || key == "times.zone" || key == accountID || key == totalRows
 }
 
@@ -159,9 +157,6 @@ func (s *Service) CountsRows() bool { return s.Text(totalRows) == countsRows }
 // CountsRowsWithSpend reports whether it is the number of the rows with spend.
 func (s *Service) CountsRowsWithSpend() bool { return s.Text(totalRows) == countsSpend }
 
-// HasForm reports whether an ID has the form that is known for a column, such as campaign_id.
-func (s *Service) HasForm(column, id string) bool { return s.orDefault().forms[column].MatchString(id) }
-
 // Zone returns the zone of times that name none; nil if it is not known.
 func (s *Service) Zone() *time.Location { return s.orDefault().zone }
 
@@ -172,10 +167,6 @@ func (s *Service) Mark() string { return s.orDefault().mark }
 // empty: nothing.
 var rules = map[string]func(name, text string) string{
 	"paths": oddPath, "times.forms": oddLayout, "times.zoneless": oddLayout, "times.days": oddLayout,
-	"forms": func(_, text string) string {
-		_, err := regexp.Compile(text)
-		return unless(err == nil, "%q is not a regular expression", text)
-	},
 	"times.zone": func(_, text string) string {
 		_, err := time.LoadLocation(text)
 		return unless(err == nil && text != "Local", "%q is not the name of a zone such as America/Chicago", text)
@@ -204,7 +195,7 @@ func unless(ok bool, format, text string) string {
 
 // finish checks the lines, and derives tables for frequent lookups.
 func (s *Service) finish() *Error {
-	s.columns, s.forms = map[string]string{}, map[string]*regexp.Regexp{}
+	s.columns = map[string]string{}
 	for _, name := range s.lines["currency.keys"].written {
 		s.columns[name] = "currency"
 	}
@@ -224,8 +215,6 @@ func (s *Service) finish() *Error {
 				}
 			}
 			switch {
-			case section == "forms":
-				s.forms[name] = regexp.MustCompile(text)
 			case key == reportColumns || key == totalRows:
 			case section == "report" && of[text] != "":
 				return &Error{Key: key, Reason: fmt.Sprintf("%s is a name of %s, too", text, of[text])}

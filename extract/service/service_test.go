@@ -32,7 +32,6 @@ func TestWith_RefusesALineWithItsNumber(t *testing.T) {
 		"two documents":    {"sources.kind: docs\n---\nsources.kind: rows\n", "a second document"},
 		"zone":             {"times.zone: Chicago\n", `line 1: times.zone: "Chicago" is not the name of a zone`},
 		"layout":           {"times.forms: [YYYY-MM-DD]\n", "line 1: times.forms: \"YYYY-MM-DD\" is not a layout"},
-		"form":             {"forms.campaign_id: '['\n", "line 1: forms.campaign_id: \"[\" is not a regular"},
 		"path with host":   {"paths.me: https://elsewhere.example/me\n", "line 1: paths.me: "},
 		"path with dots":   {"paths.me: ../../me\n", "is not a path below the base URL"},
 		"path with query":  {"paths.me: v2/me?x=1\n", "is not a path below the base URL"},
