@@ -23,8 +23,5 @@ func (c *Client) Campaigns(ctx context.Context) (Listing, error) {
 
 // Campaign reads one campaign. One that the account does not have is [ErrNotFound].
 func (c *Client) Campaign(ctx context.Context, id string) (Entity, error) {
-	if !IsID(id) {
-		return Entity{}, refuse("campaign", id)
-	}
-	return askFor(ctx, c, KindCampaign, id, "campaign "+id, c.service.Path("campaign", id))
+	return c.entity(ctx, KindCampaign, "campaign", id)
 }

@@ -33,10 +33,7 @@ func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, err
 
 // Creative reads one creative. One that the account does not have is [ErrNotFound].
 func (c *Client) Creative(ctx context.Context, id string) (Entity, error) {
-	if !IsID(id) {
-		return Entity{}, refuse("creative", id)
-	}
-	return askFor(ctx, c, KindCreative, id, "creative "+id, c.service.Path("creative", id))
+	return c.entity(ctx, KindCreative, "creative", id)
 }
 
 // creativeColumns have no date and no source, so that there is one row for each

@@ -226,6 +226,19 @@ func (p *passage) add(entries []Entity) {
 	}
 }
 
+// entity asks for an entity of a kind at one of the service's paths: a creative or, under the ID of a campaign, the
+// campaign or a part of it.
+func (c *Client) entity(ctx context.Context, kind, path, id string) (Entity, error) {
+	of := "campaign"
+	if kind == KindCreative {
+		of = kind
+	}
+	if !IsID(id) {
+		return Entity{}, refuse(of, id)
+	}
+	return askFor(ctx, c, kind, id, kind+" "+id, c.service.Path(path, id))
+}
+
 // askFor asks for one entity of a kind.
 func askFor(ctx context.Context, c *Client, kind, id, what, path string) (e Entity, err error) {
 	about := ofAccount

@@ -3,10 +3,10 @@ package extract
 import "spendsync/extract/service"
 
 // The kinds of what belongs to a campaign; me, limits and balance are the account's.
-const KindCampaign, KindCreative, KindSources = "campaign", "creative", "source settings"
+const KindCampaign, KindCreative, KindSources = "campaign", "creative", "source settings of"
 
-// parseEntity takes a thing out of a reply. The ID is that
-// of the thing, or of the campaign whose source settings they are; the account's have none.
+// parseEntity takes an entity out of a reply. The ID is that of a creative or of the campaign that it is, or a part of;
+// the account's have none.
 func parseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, err error) {
 	doc, err := document(reply)
 	if err != nil {
@@ -34,7 +34,7 @@ func parseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, e
 	if !ok {
 		return Entity{}, contractf("no %s: a value of type %s, not an object", kind, kindOf(doc))
 	}
-	return Entity{Raw: doc, Fields: fields}, nil
+	return Entity{ID: id, Raw: doc, Fields: fields}, nil
 }
 
 // asked returns the entity that was asked for, or an error that names another one in its place.

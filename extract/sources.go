@@ -10,11 +10,7 @@ import (
 // per source. The entity has the campaign's ID. A campaign that the account does
 // not have is [ErrNotFound].
 func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error) {
-	if !IsID(campaignID) {
-		return Entity{}, refuse("campaign", campaignID)
-	}
-	return askFor(ctx, c, KindSources, campaignID, "source settings of "+campaignID,
-		c.service.Path("sources", campaignID))
+	return c.entity(ctx, KindSources, "sources", campaignID)
 }
 
 // sourcesResource is the object with a key of the lines of sources. Which of them, and in which form, is the business
