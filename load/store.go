@@ -94,6 +94,24 @@ func (s *Store) Account() *manifest.Account {
 	return s.base.Accounts[s.account]
 }
 
+// NamesOf returns the other accounts of the store that are pinned to an advertiser account: its numbers would be there
+// twice.
+func (s *Store) NamesOf(advertiser string) (names []string, err error) {
+	if s.base == nil {
+		return nil, nil
+	}
+	all := s.base.Clone()
+	if err := all.Load(s.opts.disk, s.dir, all.AccountNames()...); err != nil {
+		return nil, err
+	}
+	for _, name := range all.AccountNames() {
+		if name != s.account && all.Accounts[name].Pinned == advertiser {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
 // recover brings the folder into the state of one generation.
 func (s *Store) recover(ctx context.Context) error {
 	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))

@@ -59,7 +59,8 @@ func TestCurrency_OfAnEntityRefusesItsAmounts(t *testing.T) {
 			`{"mode":"block","bid_overrides":[{"id":"S1","bid":0.5,"currency":` + currency + `},{"id":"S2","bid":1}]}`,
 		} {
 			s, err := Sources(entity(t, "C1000001", body), "C1000001", settings)
-			if err != nil || s.Kinds[schema.RuleBid] == foreign || len(s.Rules) != rules || foreign && s.Rules[0].SourceID != "S2" {
+			if err != nil || s.Kinds[schema.RuleBid] == foreign || len(s.Rules) != rules ||
+				foreign && s.Rules[0].SourceID != "S2" {
 				t.Errorf("%s: rules %+v, bids are read: %t, error %v", body, s.Rules, s.Kinds[schema.RuleBid], err)
 			}
 		}

@@ -170,10 +170,14 @@ func (s *sourceReader) lists() {
 		s.refuse("rule", v, fmt.Errorf("a list of sources without a known mode: %w", ErrForm))
 	}
 	switch mode {
-	case blockList:
-		s.out.Kinds[schema.RuleAllowed] = s.out.Kinds[schema.RuleAllowed] || s.out.Kinds[schema.RuleBlocked] && !s.hasValue(allowedKeys)
+	case blockList: // the other list has nothing in force
+		if read := s.out.Kinds; read[schema.RuleBlocked] && !s.hasValue(allowedKeys) {
+			read[schema.RuleAllowed] = true
+		}
 	case allowList:
-		s.out.Kinds[schema.RuleBlocked] = s.out.Kinds[schema.RuleBlocked] || s.out.Kinds[schema.RuleAllowed] && !s.hasValue(blockedKeys)
+		if read := s.out.Kinds; read[schema.RuleAllowed] && !s.hasValue(blockedKeys) {
+			read[schema.RuleBlocked] = true
+		}
 	}
 }
 

@@ -21,7 +21,8 @@ func told(s SourceRead) string {
 	for _, kind := range []struct {
 		name string
 		read bool
-	}{{schema.RuleAllowed, s.Kinds[schema.RuleAllowed]}, {schema.RuleBid, s.Kinds[schema.RuleBid]}, {schema.RuleBlocked, s.Kinds[schema.RuleBlocked]}} {
+	}{{schema.RuleAllowed, s.Kinds[schema.RuleAllowed]}, {schema.RuleBid, s.Kinds[schema.RuleBid]},
+		{schema.RuleBlocked, s.Kinds[schema.RuleBlocked]}} {
 		if kind.read {
 			parts = append(parts, kind.name+":")
 		}
@@ -51,7 +52,8 @@ func TestSources_Golden(t *testing.T) {
 			s, err := Sources(e, "C1000001", settings)
 			fmt.Fprintf(&got, "mode, unread %v, error %v\n", modeUnread(s), err)
 			show(&got, s.Mode)
-			fmt.Fprintf(&got, "read: blocked %v, allowed %v, bids %v\n", s.Kinds[schema.RuleBlocked], s.Kinds[schema.RuleAllowed], s.Kinds[schema.RuleBid])
+			fmt.Fprintf(&got, "read: blocked %v, allowed %v, bids %v\n", s.Kinds[schema.RuleBlocked],
+				s.Kinds[schema.RuleAllowed], s.Kinds[schema.RuleBid])
 			for _, r := range s.Rules {
 				got.WriteString("rule\n")
 				show(&got, r)

@@ -24,9 +24,9 @@ const (
 	readMissing    = "missing" // the next reading decides
 )
 
-// judgement is the judgement of the entities of one kind in one run. One entity without a field is a warning; if most of
-// them lack it, the service probably has another name for it, and without a report the old values would silently stay
-// current for ever. Fields that the service itself could not read are not counted: that answer was understood.
+// judgement is the judgement of the entities of one kind in one run. One entity without a field is a warning; if most
+// of them lack it, the service probably has another name for it, and without a report the old values would silently
+// stay current for ever. Fields that the service itself could not read are not counted: that answer was understood.
 type judgement struct {
 	r             *session
 	s             *settings
@@ -42,7 +42,7 @@ type judgement struct {
 // oddColumn counts the entities whose value of a column was not understood.
 type oddColumn struct {
 	missing          int
-	isKept           bool                    // a known value stands beside a missing one, and no later reading unsets it
+	isKept           bool                    // a known value stands, and no later reading unsets it
 	refused, unnamed []*transform.FieldError // each of an entity
 }
 

@@ -115,6 +115,18 @@ func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 	return days, silent
 }
 
+// warnOfTwin warns if the store has the advertiser account under another name already.
+func (r *prover) warnOfTwin(advertiser string) {
+	switch names, err := r.s.store.NamesOf(advertiser); {
+	case err != nil:
+		r.s.Log.Warn("whether the store has the advertiser account under another name is not known", "error", err)
+	case len(names) > 0:
+		r.s.Log.Warn("the store has this advertiser account under another name already, and sums over all accounts "+
+			"count it twice; set SPENDSYNC_ACCOUNT to that name, or give this one a folder of its own",
+			"advertiser", advertiser, "account", r.s.Account, "also", names)
+	}
+}
+
 // isNewName reports whether the service names the key's account for the first time.
 func (r *prover) isNewName() bool { return r.key.who.account != "" && r.s.storedAccount().Pinned == "" }
 
@@ -184,6 +196,9 @@ func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error)
 	if name := r.key.who.account; isKey && name != "" {
 		r.s.pinned = name
 		p.proofs = append(p.proofs, "/v1/me names account "+name)
+		if r.isNewName() {
+			r.warnOfTwin(name)
+		}
 	}
 	byKey := slices.IndexFunc(listed, func(id string) bool { _, is := r.key.stored[id]; return is })
 	if isKey && byKey >= 0 {
