@@ -232,7 +232,8 @@ func (s *Service) finish() *Error {
 // oddPath returns what makes a path unusable; empty: nothing.
 func oddPath(name, path string) string {
 	u, err := url.Parse(path)
-	named := !slices.Contains([]string{"report", "me", "limits", "balance", "campaigns"}, name) // of a campaign, a creative
+	// The others are of a campaign or a creative.
+	named := !slices.Contains([]string{"report", "me", "limits", "balance", "campaigns"}, name)
 	switch {
 	case err != nil || u.Scheme != "" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" ||
 		slices.Contains(strings.Split(path, "/"), ".."):
