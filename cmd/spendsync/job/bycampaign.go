@@ -50,29 +50,39 @@ func (r *dayReader) byCampaign(ctx context.Context, b beside, whole *dayRead, wo
 	}
 	read := r.begin(b.day, work)
 	read.seen.Total = whole.seen.Total
-	asked := map[string]bool{}
-	for _, more := range []func() []string{
-		func() []string { return slices.Collect(maps.Keys(work.seen)) },
-		func() []string { return r.key.wait().listed() },
-	} {
-		for _, id := range slices.Sorted(slices.Values(more())) {
-			if asked[id] || !extract.IsID(id) {
-				continue
-			}
-			asked[id] = true
-			if err := r.addCampaign(ctx, b, id, read, whole.Pages, work); err != nil {
-				return nil, err
-			}
-		}
-		if read.came() >= read.seen.Total {
-			break
-		}
+	err := r.untilComplete(read, whole.seen.Total, func(id string) error {
+		return r.addCampaign(ctx, b, id, read, whole.Pages, work)
+	}, func() []string { return slices.Collect(maps.Keys(work.seen)) },
+		func() []string { return r.key.wait().listed() })
+	if err == nil {
+		err = read.seal()
 	}
-	err := read.seal()
 	if err == nil {
 		err = r.checkTotal(ctx, b.day, read)
 	}
 	return read, err
+}
+
+// untilComplete adds what there is under each ID of some lists, once. It goes on to the next list while less than all
+// rows came.
+func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
+	lists ...func() []string) error {
+	asked, was := map[string]bool{}, read.came()
+	for _, list := range lists {
+		for _, id := range slices.Sorted(slices.Values(list())) {
+			if asked[id] || !extract.IsID(id) {
+				continue
+			}
+			asked[id] = true
+			if err := add(id); err != nil {
+				return err
+			}
+		}
+		if read.came()-was >= all {
+			break
+		}
+	}
+	return nil
 }
 
 // addCampaign adds the rows of a campaign. One of several pages that does not add up goes on by creatives: those
@@ -87,30 +97,17 @@ func (r *dayReader) addCampaign(ctx context.Context, b beside, id string, read *
 	}
 	work.seen.add(whole.Rows)
 	was := read.came()
-	asked := map[string]bool{}
-	for _, more := range []func() []string{
-		func() []string { return slices.Collect(maps.Keys(work.seen[id])) },
-		func() []string { return r.s.labels().of[id] },
-	} {
-		for _, creative := range slices.Sorted(slices.Values(more())) {
-			if asked[creative] || !extract.IsID(creative) {
-				continue
-			}
-			asked[creative] = true
-			if _, err := r.readPiece(ctx, b, schema.Piece{Campaign: id, Creative: creative}, read, before,
-				work); err != nil {
-				return err
-			}
-		}
-		if read.came()-was >= whole.seen.Total {
-			break
-		}
-	}
-	if got := read.came() - was; b.service.CountsRows() && got != whole.seen.Total && !hasOthers(whole.Rows, id) {
+	err = r.untilComplete(read, whole.seen.Total, func(creative string) error {
+		_, err := r.readPiece(ctx, b, schema.Piece{Campaign: id, Creative: creative}, read, before, work)
+		return err
+	}, func() []string { return slices.Collect(maps.Keys(work.seen[id])) },
+		func() []string { return r.s.labels().of[id] })
+	if got := read.came() - was; err == nil && b.service.CountsRows() && got != whole.seen.Total &&
+		!hasOthers(whole.Rows, id) {
 		return whole.unproven(b, fmt.Sprintf("campaign %s: %d rows came creative by creative, and total_rows is %d",
 			id, got, whole.seen.Total))
 	}
-	return nil
+	return err
 }
 
 // hasOthers reports whether there is a row of another campaign: the stated number counts it, too.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,11 +58,14 @@ type copiedDays struct {
 	planned  []plannedDay
 	days     []*copiedDay // that were started, in the order in which they ended
 	totals   *controlTotals
-	untried  *finding // why the others were not started, unless a signal arrived
-	stopped  bool     // by a signal
-	withheld error    // why the report is withheld; nil: it is not
-	silent   *finding // no row was ever stored, and none came; nil: it is not so
-	young    *finding // the account begins within the reach of the report; nil: it is not so
+	findings []finding // about several days
+	stopped  bool      // by a signal
+	withheld error     // why the report is withheld; nil: it is not
+}
+
+// hasAny reports whether the service has answered for a day.
+func (c *copiedDays) hasAny() bool {
+	return slices.ContainsFunc(c.days, func(d *copiedDay) bool { return d.isStaged || d.isUnreachable() })
 }
 
 // readDays reads the planned days, several at a time, oldest first. A day that fails keeps no
@@ -92,8 +96,12 @@ func (s *session) readDays(ctx context.Context, key *answer[keyProof]) *copiedDa
 	}
 	fatal := g.Wait()
 	c.stopped = ctx.Err() != nil
+	if err := r.totals.failed; err != nil {
+		c.findings = append(c.findings, finding{what: "control totals", err: err})
+	}
 	if n := len(c.planned) - len(c.days); n > 0 && fatal != nil {
-		c.untried = &finding{what: fmt.Sprintf("%s not tried", cli.Count(n, "more day")), err: fatal, untried: true}
+		c.findings = append(c.findings, finding{what: fmt.Sprintf("%s not tried", phrase.Count(n, "more day")), err: fatal,
+			untried: true})
 	}
 	return c
 }

@@ -8,20 +8,9 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/load"
-	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
-
-// storageFailed returns the first storage failure of the days, or nil.
-func (r *run) storageFailed() error {
-	for _, f := range r.tally.findings {
-		if errors.Is(f.err, durable.ErrStorage) {
-			return f.err
-		}
-	}
-	return nil
-}
 
 // nothingProven returns why the report has nothing to publish, or nil if it has.
 func (r *run) nothingProven() error {
@@ -107,7 +96,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	seen := r.seenNotes()
 	// A signal ends the reading at once, and the publication only after the grace.
 	account := load.StagedChange{Change: manifest.Change{Since: r.since(), First: r.first, Unknown: unknown,
-		Unread: unread, Refused: r.refusedSightings(), Asked: true, Waiting: r.waitingReads, Seen: seen, Reach: r.reach,
+		Unread: unread, Refused: r.refusedSightings(), Asked: true, Waiting: r.waiting, Seen: seen, Reach: r.reach,
 		Pinned: r.s.pinned}}
 	if r.s.Own == nil { // what was wrong with them is so no more
 		account.Own = &manifest.OwnFiles{}
@@ -136,7 +125,7 @@ func (r *run) recordOf(is load.Preview) load.RunRecord {
 // refusedSightings returns the rows of the days that were read which could not be stored unchanged.
 func (r *run) refusedSightings() *manifest.Sightings[schema.RefusedRow] {
 	return &manifest.Sightings[schema.RefusedRow]{Rows: r.refused, Looked: func(row *schema.RefusedRow) bool {
-		return row.Stream == "spend_report" && slices.Contains(r.daySums.stored, row.ReportDate)
+		return row.Stream == "spend_report" && slices.Contains(r.stored, row.ReportDate)
 	}}
 }
 

@@ -5,21 +5,92 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
 // run holds the results of a run, to be published and reported.
 type run struct {
-	s            *session
-	daySums                        // of the days that were read
-	reach        int               // [manifest.Account.Reach] after this run
+	s     *session
+	tally outcome
+
+	// Of the days that were read.
+	steps       []schema.Step
+	unknown     []schema.UnknownField // in the report
+	refused     []schema.RefusedRow
+	stored      []schema.Date          // that are staged, all or in part
+	waiting     map[schema.Date]string // keys and spend of proven reads with less than half of what is stored
+	parts       []load.StagedChange    // what they bring
+	unreachable schema.Date            // the latest that the service refused as too far in the past; 0: none
+	quarantined int                    // whose replies are in quarantine
+	diff        history.Diff
+	rows        int64
+	reach       int         // [manifest.Account.Reach] after this run
+	first       schema.Date // of a young account; 0: it is not known
+
 	proofs       []string          // evidence of the identity of the account
 	settings     *settings         // nil until they are read
 	settingsPart load.StagedChange // of the settings that are published
 	settingsErr  error             // why no settings are published; nil: they are, or none were asked for
 	newVersions  int64             // of settings
 	preview      load.Preview      // of the generation
-	first        schema.Date       // of a young account; 0: it is not known
+}
+
+// sumUp adds up the days for what the run reports.
+func (r *run) sumUp(c *copiedDays) {
+	r.tally.planned, r.tally.stopped = len(c.planned), c.stopped
+	r.waiting, r.reach = map[schema.Date]string{}, reachAfter(r.s.storedAccount().Reach, c.days)
+	for _, d := range c.days {
+		r.steps = append(r.steps, d.step)
+		r.waiting[d.Day] = d.waiting
+		if d.isKept {
+			r.quarantined++
+		}
+		switch what := "spend " + d.step.Unit; {
+		case d.isBefore:
+		case d.isUnreachable():
+			r.tally.unreachable++
+			r.unreachable = max(r.unreachable, d.Day)
+		case d.isStaged:
+			r.add(d)
+		case c.withheld != nil && d.err == c.withheld: // named once
+		case d.mayStayOpen():
+			r.tally.findings = append(r.tally.findings, finding{what: what, err: d.err, severity: remark})
+		default:
+			r.tally.fail(what, d.err)
+		}
+	}
+	if c.withheld != nil {
+		r.tally.planned = max(r.tally.planned, 1)
+		r.tally.fail("report", c.withheld)
+	}
+	r.tally.findings = append(r.tally.findings, c.findings...)
+	isKnown := len(r.s.storedAccount().Days) > 0
+	for i := range r.tally.findings {
+		r.tally.findings[i].err = OfWrongURL(r.tally.findings[i].err, r.s.Report, isKnown)
+	}
+}
+
+// add adds a staged day.
+func (r *run) add(d *copiedDay) {
+	r.stored, r.parts = append(r.stored, d.Day), append(r.parts, d.put.StagedChange)
+	if d.put.Changed {
+		r.tally.changed++
+	}
+	if d.read.incomplete() != nil {
+		r.tally.partial++
+	} else {
+		r.tally.proven++
+	}
+	r.refused = append(r.refused, d.read.Aside...)
+	r.rows += d.read.sums.Rows
+	r.diff.Inserted += d.put.Diff.Inserted
+	r.diff.Updated += d.put.Diff.Updated
+	r.diff.Deleted += d.put.Diff.Deleted
+	for _, u := range d.read.Unknown {
+		r.unknown = append(r.unknown, schema.UnknownField{AccountID: r.s.Account, Stream: "spend_report", Path: u.Path,
+			SampleType: u.Type})
+	}
 }
 
 // row is the run's line in the ledger.

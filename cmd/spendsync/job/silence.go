@@ -102,7 +102,7 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 	r.s.Log.Warn("the report is silent", "days", len(silent), "why", why)
 	if !e.isStored && len(e.emptied) == 0 {
 		// The days are named with the reason.
-		c.silent = &finding{err: err, severity: remark, notes: []string{emptyReport}}
+		c.findings = append(c.findings, finding{err: err, severity: remark, notes: []string{emptyReport}})
 	}
 	for _, d := range c.days {
 		if !slices.Contains(silent, d.Day) {

@@ -2,9 +2,11 @@ package job
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -69,16 +71,16 @@ func (j Job) readAndPublish(
 	}
 	days := s.readDays(ctx, key)
 	read(r, key, days)
-	r.sumUp(days)
-	if err := r.refuse(); err != nil {
-		return r.failed(err), nil
-	}
-	if days.stopped && r.tally.nothing() {
+	err = s.refuse(days)
+	if days.stopped && !days.hasAny() {
 		endProof() // nothing waits for it
 	}
-	proof, err := (&prover{s, key.wait(), days}).prove(proving)
-	r.sumUp(days)
+	var proof *reportProof
+	if err == nil {
+		proof, err = (&prover{s, key.wait(), days}).prove(proving)
+	}
 	if err != nil {
+		r.sumUp(days)
 		return r.failed(err), nil
 	}
 	found := settings(len(proof.witnesses))
@@ -94,20 +96,15 @@ func (j Job) readAndPublish(
 
 // refuse ends a run before anything is published: its clock is wrong, or its storage has
 // failed.
-func (r *run) refuse() error {
-	if err := r.s.checkClock(r.s.Report); err != nil {
+func (s *session) refuse(days *copiedDays) error {
+	if err := s.checkClock(s.Report); err != nil {
 		return err
 	}
-	r.s.warnOfClock()
-	return r.storageFailed()
-}
-
-// sumUp adds up the days for what the run reports.
-func (r *run) sumUp(days *copiedDays) {
-	r.daySums = days.sum(r.s.Account, r.s.RunID)
-	r.reach = reachAfter(r.s.storedAccount().Reach, days.days)
-	isKnown := len(r.s.storedAccount().Days) > 0
-	for i := range r.tally.findings {
-		r.tally.findings[i].err = OfWrongURL(r.tally.findings[i].err, r.s.Report, isKnown)
+	s.warnOfClock()
+	for _, d := range days.days {
+		if errors.Is(d.err, durable.ErrStorage) {
+			return d.err
+		}
 	}
+	return nil
 }
