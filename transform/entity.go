@@ -28,7 +28,8 @@ type Reply struct {
 var (
 	// ErrNotList reports that a value is not the expected list of texts.
 	ErrNotList = errors.New("not a list of texts")
-	// ErrUnnamed reports that a value is not in the description's list for its column. It is stored.
+	// ErrUnnamed reports that a value is not in the description's list for its column, or does not have its form. It
+	// is stored.
 	ErrUnnamed = errors.New("not a word that the description names")
 	// ErrNotTime reports that a value is not a time.
 	ErrNotTime = errors.New("neither an RFC 3339 time nor a day; its form, in Go's layout, is a line times.forms of " +
@@ -84,7 +85,7 @@ type Decoded struct {
 	// column.
 	Refused []*FieldError
 	// Unnamed are the values that were read and stored, and that the description does not have
-	// in its list for their column.
+	// in its list for their column, or that are not of the form that it gives.
 	Unnamed []*FieldError
 	// Damaged are the columns whose text is a number, or has lost something: half a character is U+FFFD in it, and NUL
 	// is escaped.

@@ -132,6 +132,30 @@ func unlessNone(list []string) (string, error) {
 	return "", errBlank
 }
 
+// imageIDOf reads the ID of an image. One whose form the description lacks is
+// stored as well, and counted as an unnamed value.
+func (c *entityContext) imageIDOf(column string) func(extract.Value) (string, error) {
+	return func(v extract.Value) (id string, err error) {
+		id, err = c.filled(v)
+		if err == nil && (len(id) != 24 || strings.Trim(id, "0123456789abcdef") != "") {
+			c.unnamed(column, v)
+		}
+		return id, err
+	}
+}
+
+// linkOf is an address. One that is not of the description's form is stored as well, and is
+// unnamed.
+func (c *entityContext) linkOf(column string) func(extract.Value) (string, error) {
+	return func(v extract.Value) (string, error) {
+		s, err := c.filled(v)
+		if err == nil && !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
+			c.unnamed(column, v)
+		}
+		return s, err
+	}
+}
+
 // instant is a time with its zone, or the beginning of a day in Chicago.
 func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) {
 	s, ok := v.Text()
