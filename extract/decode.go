@@ -48,6 +48,9 @@ type rowForm[T any] struct {
 	place   func(row *T, column string) *Value // nil for a column that the row does not have
 }
 
+// rowJSON, in place of a column, is all of a row.
+const rowJSON = ""
+
 // column returns the column that a key stands for; empty for an unknown key.
 func (f rowForm[T]) column(name []byte) string {
 	column, _ := f.service.Column(string(name))
@@ -233,37 +236,48 @@ func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 			return contractf("more than %d rows in one reply", maxPageRows)
 		}
 		rows = append(rows, *new(T)) // over what the room may hold
+		row, start := &rows[len(rows)-1], d.InputOffset()
+		var err error
 		if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 			d.notObjects = append(d.notObjects, len(rows))
-			return d.SkipValue()
+			err = d.SkipValue()
+		} else {
+			err = rowOf(d, row, form, &keys)
 		}
-		row := &rows[len(rows)-1]
-		place := -1
-		return d.object(func(name []byte) error {
-			place = min(place+1, maxColumns)
-			var at *Value
-			if column := keys.column(place, name, form.column); column != "" {
-				at = form.place(row, column)
-			}
-			if at == nil {
-				return d.skip("data[].", name)
-			}
-			v, err := d.ReadValue()
-			if err != nil {
-				return err
-			}
-			// From the body by offset, for the decoder lends its values only.
-			end := int(d.InputOffset())
-			switch {
-			case *at == nil:
-				*at = d.body[end-len(v) : end : end]
-			case string(*at) != string(v):
-				*at = slices.Clip(slices.Concat(Value("["), *at, Value(","), Value(v), Value("]")))
-			}
-			return nil
-		})
+		if all := form.place(row, rowJSON); all != nil && err == nil {
+			*all = bytes.TrimLeft(d.body[start:d.InputOffset()], " \t\r\n,")
+		}
+		return err
 	})
 	return rows, err
+}
+
+// rowOf reads a row.
+func rowOf[T any](d *decoder, row *T, form rowForm[T], keys *keyOrder) error {
+	place := -1
+	return d.object(func(name []byte) error {
+		place = min(place+1, maxColumns)
+		var at *Value
+		if column := keys.column(place, name, form.column); column != "" {
+			at = form.place(row, column)
+		}
+		if at == nil {
+			return d.skip("data[].", name)
+		}
+		v, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		// From the body by offset, for the decoder lends its values only.
+		end := int(d.InputOffset())
+		switch {
+		case *at == nil:
+			*at = d.body[end-len(v) : end : end]
+		case string(*at) != string(v):
+			*at = slices.Clip(slices.Concat(Value("["), *at, Value(","), Value(v), Value("]")))
+		}
+		return nil
+	})
 }
 
 // lenientTexts accepts half a character in a text. A body is made UTF-8 before.

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"spendsync/extract/service"
 	"spendsync/schema"
@@ -25,6 +22,7 @@ type SpendLine struct {
 	Date, CampaignID, CampaignName, CreativeID, SourceID Value
 	TotalSpend, Clicks, Impressions, Conversions         Value
 	Currency                                             Value // of the spend, if the row names one
+	JSON                                                 Value // all of the row
 }
 
 // spendForm is the form of rows of the report.
@@ -54,6 +52,8 @@ func (l *SpendLine) place(column string) *Value {
 		return &l.Conversions
 	case "currency":
 		return &l.Currency
+	case rowJSON:
+		return &l.JSON
 	}
 	return nil
 }
@@ -119,34 +119,6 @@ func DayOf(s *service.Service, text string) (day schema.Date, ok bool) {
 func noDay(v Value) string {
 	return fmt.Sprintf("date %s is not a day; its form, in Go's layout, is a line times.days of "+
 		`SPENDSYNC_SERVICE_FILE, for example times.days: "01/02/2006"`, printable(v, 60))
-}
-
-// RowsJSON is the JSON of rows of a reply of the report, by their numbers from 1, which
-// ascend. A number that the reply does not have, and a reply that cannot be decoded, have
-// none.
-func RowsJSON(s *service.Service, body []byte, numbers []int) map[int]string {
-	found := map[int]string{}
-	body = bytes.ToValidUTF8(body, []byte(replacement))
-	if !jsontext.Value(body).IsValid(lenientTexts, anyNames) {
-		body = listWords(body)
-	}
-	d, row := newRowsDecoder(body), 0
-	if d.PeekKind() != '{' {
-		return found
-	}
-	_ = d.object(func(name []byte) error {
-		if !slices.Contains(s.Names("report_reply.rows"), string(name)) || d.PeekKind() != '[' {
-			return d.SkipValue()
-		}
-		return d.array("data", func() error {
-			v, err := d.ReadValue()
-			if row++; err == nil && len(numbers) > 0 && row == numbers[0] {
-				numbers, found[row] = numbers[1:], string(v)
-			}
-			return err
-		})
-	})
-	return found
 }
 
 // DecodeSpend reads one stored reply of the report as [Client.Spend] does; nothing is proven. An unreadable reply is

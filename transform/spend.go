@@ -66,50 +66,34 @@ func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c Spe
 	r := spendReader{c: c, day: c.Day.String(), intern: intern, asked: c.Service.ReportColumns()}
 	var out SpendPage
 	var row schema.Spend
-	place := func(e *RowError, i int) *RowError {
+	place := func(e *RowError, i int) RefusedRow {
 		e.Table, e.Page, e.Row = schema.SpendDaily.Name, p.Number, i+1
-		return e
+		return RefusedRow{RowError: *e, JSON: string(p.Items[i].JSON)}
 	}
 	for i := range p.Items {
 		if _, odd := slices.BinarySearch(p.NotObjects, i+1); odd {
-			out.Refused = append(out.Refused, RefusedRow{RowError: *place(&RowError{Err: ErrNotObject}, i)})
+			out.Refused = append(out.Refused, place(&RowError{Err: ErrNotObject}, i))
 			continue
 		}
 		l := &p.Items[i]
 		if e := r.stray(l); e != nil && out.Stray == nil {
-			out.Stray = place(e, i)
+			stray := place(e, i)
+			out.Stray = &stray.RowError
 		}
 		rounded := r.rounded
 		if e := r.row(&row, l); e != nil {
 			r.rounded = rounded
-			out.Refused = append(out.Refused, RefusedRow{RowError: *place(e, i)})
+			out.Refused = append(out.Refused, place(e, i))
 			continue
 		}
 		if e := r.measures(&row, l); e != nil {
 			out.UnreadClicks = out.UnreadClicks || strings.HasPrefix(e.Column, "clicks")
-			out.Unread = append(out.Unread, RefusedRow{RowError: *place(e, i)})
+			out.Unread = append(out.Unread, place(e, i))
 		}
 		dst.Append(&row)
 	}
-	addJSON(c.Service, out.Refused, p.Raw)
-	addJSON(c.Service, out.Unread, p.Raw)
 	out.UnreadForms, out.Rounded = slices.Sorted(maps.Keys(r.unreadForms)), r.rounded
 	return out
-}
-
-// addJSON gives refused rows their JSON.
-func addJSON(s *service.Service, refused []RefusedRow, raw []byte) {
-	if len(refused) == 0 {
-		return
-	}
-	numbers := make([]int, len(refused))
-	for i := range refused {
-		numbers[i] = refused[i].Row
-	}
-	rows := extract.RowsJSON(s, raw, numbers)
-	for i := range refused {
-		refused[i].JSON = rows[refused[i].Row]
-	}
 }
 
 type spendReader struct {

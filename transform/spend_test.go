@@ -260,8 +260,8 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 			if set(&l, tc.column, extract.Value(tc.value)); tc.value == "" {
 				set(&l, tc.column, nil)
 			}
+			l.JSON = extract.Value(`{"the":["row"]}`)
 			p := page(sample(), l, sample())
-			p.Raw = []byte(`{"columns":[],"data":[{},{"the":["row"]},{}]}`)
 			rows, rounded, err := spendOf(p, run, NewInterner())
 			if diff := cmp.Diff([]schema.Spend{sampleRow(), sampleRow()}, rows); diff != "" || rounded != 0 {
 				t.Errorf("the rows beside it, %d rounded: (-want +got)\n%s", rounded, diff)

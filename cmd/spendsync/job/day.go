@@ -155,10 +155,9 @@ func (r *dayReader) readDay(ctx context.Context, day schema.Date, work *dayWork)
 
 // begin begins a read.
 func (r *dayReader) begin(day schema.Date, work *dayWork) *dayRead {
-	read := &dayRead{began: r.s.clock.elapsed()}
-	read.at = schema.InstantOf(r.s.clock.at(read.began))
-	read.DayRows = transform.NewDayRows(transform.SpendContext{Account: r.s.Account, RunID: r.s.RunID, Day: day,
-		SeenAt: read.at, Service: r.s.Service}, work.intern)
+	began := r.s.clock.elapsed()
+	read := r.s.newRead(day, schema.InstantOf(r.s.clock.at(began)), work.intern)
+	read.began = began
 	return read
 }
 

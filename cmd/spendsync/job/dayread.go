@@ -34,6 +34,12 @@ type dayRead struct {
 	isSumOfStored bool
 }
 
+// newRead returns a read of a day that begins at an instant.
+func (j *Job) newRead(day schema.Date, at schema.Instant, intern *transform.Interner) *dayRead {
+	return &dayRead{at: at, DayRows: transform.NewDayRows(transform.SpendContext{Account: j.Account, RunID: j.RunID,
+		Day: day, SeenAt: at, Service: j.Service}, intern)}
+}
+
 // readPages takes over the pages of a read, and stages their replies after before others.
 func (read *dayRead) readPages(pages iter.Seq2[extract.Page[extract.SpendLine], error], replies *load.Replies,
 	before int) error {

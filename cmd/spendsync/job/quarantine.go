@@ -124,9 +124,7 @@ func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quaran
 
 // read reads the replies of a day, and compares them with the service's sum of that time.
 func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRead, error) {
-	read := &dayRead{at: q.ReadAt}
-	read.DayRows = transform.NewDayRows(transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date,
-		SeenAt: q.ReadAt, Service: k.Service}, transform.NewInterner())
+	read := k.newRead(q.Date, q.ReadAt, transform.NewInterner())
 	bodies := k.store.Quarantine().Replies(q)
 	question := extract.SpendQuestion{Day: q.Date, PageSize: q.PageSize}
 	err := read.readPages(extract.ProveSpend(k.Service, question, bodies, &read.seen), replies, 0)

@@ -15,7 +15,6 @@ import (
 	"spendsync/extract/service"
 	"spendsync/load"
 	"spendsync/load/durable"
-	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
@@ -214,40 +213,36 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 		m.skipped++
 		return nil
 	}
-	c := transform.SpendContext{Account: m.Account, RunID: m.RunID, Day: day, SeenAt: schema.InstantOf(m.start),
-		Service: m.Service}
+	at := schema.InstantOf(m.start)
 	if damaged {
 		// Nobody knows any more when each row was first seen: not after this.
-		c.SeenAt = known.LastReadAt
+		at = known.LastReadAt
 	}
-	replies := m.store.Replies(m.area, day)
-	read := transform.NewDayRows(c, transform.NewInterner())
+	replies, read := m.store.Replies(m.area, day), m.newRead(day, at, transform.NewInterner())
 	err = read.AddReplies(known.Pieces, replies.Pages(), nil)
-	if err == nil && read.Refused > 0 && known.Refused == 0 {
+	if err == nil && read.DayRows.Refused > 0 && known.Refused == 0 {
 		err = read.First
 	}
-	var sealed *history.Day
 	if err == nil {
-		sealed, err = history.NewDay(read.Rows)
+		err = read.seal()
+	}
+	if err == nil && read.day == nil {
+		err = errors.New(read.twice)
 	}
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
 	}
 	m.replayed++
-	if sealed.Hash() == known.ContentHash && known.Refused == read.Refused && known.Unread == read.Unread &&
-		!damaged {
+	if read.hash == known.ContentHash && known.Refused == read.DayRows.Refused &&
+		known.Unread == read.DayRows.Unread && !damaged {
 		return nil
 	}
 	m.changed++
-	means := known.Meaning
-	means.Rounded, means.Refused = read.Rounded, read.Refused
-	means.Unread, means.UnreadForms = read.Unread, read.UnreadForms
-	stage := load.DayRead{ReadAt: c.SeenAt, ReadOutcome: manifest.ReadOutcome{Meaning: means},
-		Replayed: true, Damaged: damaged}
+	stage := load.DayRead{ReadAt: at, ReadOutcome: read.ReadOutcome, Replayed: true, Damaged: damaged}
 	if damaged {
 		stage.Names = m.names
 	}
-	staged, err := replies.Stage(ctx, stage, sealed)
+	staged, err := replies.Stage(ctx, stage, read.day)
 	if err == nil {
 		m.days = append(m.days, staged.StagedChange)
 	}
