@@ -94,7 +94,7 @@ func (r *Replies) DropPages(first, end int) error {
 		delete(r.same, path)
 		return disk.RemoveIfThere(r.area.path(path))
 	}
-	for _, path := range slices.Sorted(maps.Keys(r.read)) {
+	for _, path := range slices.SortedFunc(maps.Keys(r.read), manifest.ByPage) {
 		switch page++; {
 		case page < first || end <= first:
 		case page < end:
@@ -130,7 +130,7 @@ func (r *Replies) Quarantine(d quarantine.Day, refused []byte) (kept bool, err e
 	}
 	d.Date, d.RunID, d.Version = r.day, r.area.runID, s.opts.Version
 	return true, s.Quarantine().Put(d, func(yield func(quarantine.Packed, error) bool) {
-		for _, path := range slices.Sorted(maps.Keys(r.read)) {
+		for _, path := range slices.SortedFunc(maps.Keys(r.read), manifest.ByPage) {
 			packed, err := s.opts.disk.ReadFile(r.place(path), r.read[path].Bytes)
 			if !yield(quarantine.Packed{Content: packed, Unpacked: r.read[path].Unpacked}, err) {
 				return

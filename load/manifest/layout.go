@@ -1,8 +1,10 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"spendsync/schema"
@@ -37,6 +39,9 @@ func PartPath(t *schema.Table, account string, day schema.Date) string {
 func RawPath(account string, day schema.Date, page int) string {
 	return fmt.Sprintf("raw/spend_report/account=%s/day=%s/%04d.json.zst", account, day, page)
 }
+
+// ByPage orders the paths of the replies of a day by their pages: page 10,000 follows page 9,999.
+func ByPage(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
 
 // LedgerPath is the path of the account's ledger of a month (UTC).
 func LedgerPath(account string, at time.Time) string {

@@ -379,7 +379,7 @@ func (a *Account) RawPages(day schema.Date) []string {
 			pages = append(pages, path)
 		}
 	}
-	slices.Sort(pages)
+	slices.SortFunc(pages, ByPage)
 	return pages
 }
 

@@ -192,3 +192,17 @@ func TestGrownLedgers(t *testing.T) {
 		t.Errorf("a file that was removed meanwhile: %q, %v", got, err)
 	}
 }
+
+// TestRawPages_AreInTheOrderOfTheirNumbers: the file names of pages above 9,999 are longer.
+func TestRawPages_AreInTheOrderOfTheirNumbers(t *testing.T) {
+	a := &Account{Files: map[string]*File{}}
+	var want []string
+	for _, page := range []int{1, 2, 10, 9_998, 9_999, 10_000, 10_001, 100_000} {
+		path := RawPath("acme", 20_000, page)
+		want = append(want, path)
+		a.Files[path] = &File{Kind: KindRaw, Day: 20_000}
+	}
+	if got := a.RawPages(20_000); !slices.Equal(got, want) {
+		t.Errorf("the pages are %v", got)
+	}
+}
