@@ -86,9 +86,6 @@ func (t *Table) Tracked() []Column { return t.ColumnsThatAre(Tracked) }
 // TrackedNames are the names of the tracked columns.
 func (t *Table) TrackedNames() []string { return Names(t.Tracked()) }
 
-// FieldNames are the names of the fields.
-func (t *Table) FieldNames() []string { return Names(t.Fields()) }
-
 // Names are the names of columns.
 func Names(columns []Column) []string {
 	var names []string
