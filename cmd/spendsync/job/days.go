@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -100,7 +99,7 @@ func (s *session) readDays(ctx context.Context, key *answer[keyProof]) *copiedDa
 		c.findings = append(c.findings, finding{what: "control totals", err: err})
 	}
 	if n := len(c.planned) - len(c.days); n > 0 && fatal != nil {
-		c.findings = append(c.findings, finding{what: phrase.Count(n, "more day") + " not tried", err: fatal,
+		c.findings = append(c.findings, finding{what: cli.Count(n, "more day") + " not tried", err: fatal,
 			untried: true})
 	}
 	return c

@@ -243,7 +243,7 @@ func (j *judgement) report() {
 		j.r.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
 		j.s.findings = append(j.s.findings, f)
 	}
-	of := phrase.Count(j.entities, "read")
+	of := cli.Count(j.entities, "read")
 	var refused []string
 	missing := map[int][]string{} // by how many entities lack them
 	for _, name := range slices.Sorted(maps.Keys(j.columns)) {

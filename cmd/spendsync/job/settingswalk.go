@@ -253,6 +253,6 @@ func (n *settingsReader) judge(known int) {
 	if overdue := slices.Sorted(slices.Values(n.read.overdue)); len(overdue) > 0 {
 		n.read.findings = append(n.read.findings, finding{what: "settings", err: fmt.Errorf(
 			"%s not read for a day or longer, for example %s: the budget of %s does not reach all of them",
-			phrase.Count(len(overdue), "campaign"), overdue[0], n.budget.lasts)})
+			cli.Count(len(overdue), "campaign"), overdue[0], n.budget.lasts)})
 	}
 }

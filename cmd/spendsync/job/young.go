@@ -50,7 +50,7 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 	they := map[bool]string{true: "it is", false: "they are"}[r.first-first == 1]
 	c.findings = append(c.findings, finding{severity: remark, err: fmt.Errorf("the account begins on %s: the service "+
 		"has nothing of %s before it, and its own sums have nothing either; %s not asked for again", r.first,
-		phrase.Count(int(r.first-first), "day"), they)})
+		cli.Count(int(r.first-first), "day"), they)})
 	r.s.Log.Warn("the account is younger than the reach of the report", "first_day", r.first.String(), "days_before",
 		int(r.first-first))
 }
