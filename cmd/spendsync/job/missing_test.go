@@ -85,8 +85,6 @@ func missingWorld(t *testing.T, edit ...func(*adsim.Config)) (*world, *rewriter)
 const liveCreative = "SELECT min(creative_id) FROM creative_history WHERE is_current AND campaign_id IN " +
 	"(SELECT campaign_id FROM campaign_history WHERE is_current AND status <> 'archived')"
 
-const notFoundReply = `{"error":{"code":"not_found","message":"There is no such thing in this account."}}`
-
 // change changes the settings at the service.
 func (w *world) change(changes ...adsim.Change) {
 	w.t.Helper()
