@@ -309,3 +309,30 @@ func TestMissing_RulesEndAfterTwoReadings(t *testing.T) {
 		})
 	}
 }
+
+// TestMissing_NoRuleEndsByAReadingThatCannotReadIt: the first reading lacks a bid, and the second has null in the place
+// of the bids, which the description defines as unread.
+func TestMissing_NoRuleEndsByAReadingThatCannotReadIt(t *testing.T) {
+	w, e := missingWorld(t, func(c *adsim.Config) { c.Sources = 600 })
+	campaign := w.ask("SELECT arg_max(campaign_id, n) FROM (SELECT campaign_id, count(*) AS n FROM source_rule_history " +
+		"WHERE rule = 'bid_override' AND campaign_id IN (SELECT campaign_id FROM campaign_history " +
+		"WHERE is_current AND status <> 'archived') GROUP BY 1)")
+	bids, seen := regexp.MustCompile(`"bid_overrides":\[[^\]]*\]`), 0
+	e.edit = func(path, body string) (int, string) {
+		if path != "campaigns/"+campaign+"/sources" {
+			return 0, body
+		}
+		if !bids.MatchString(body) {
+			t.Errorf("no list of bids in %s", body)
+		}
+		seen++
+		return 0, bids.ReplaceAllString(body, map[bool]string{true: `"bid_overrides":[]`,
+			false: `"bid_overrides":null`}[seen == 1])
+	}
+	w.service.Advance(time.Hour)
+	if w.sync(exit.OK); seen != 2 {
+		t.Errorf("%d readings, want 2", seen)
+	}
+	w.wantEnded("source_rule_history", "0")
+	w.wantWell(e, 0)
+}

@@ -85,8 +85,8 @@ func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 			continue
 		}
 		readingsOf(n.read, modeKind.table)[campaign] = &reading[schema.SourceMode]{again.Mode, again.Decoded, true}
-		for kind, is := range again.Kinds {
-			c.whole[kind] = c.whole[kind] && is // a reading that cannot read a kind confirms no end of its rules
+		for _, kind := range ruleKinds { // a reading that cannot read a kind confirms no end of its rules
+			c.whole[kind] = c.whole[kind] && again.Kinds[kind]
 		}
 		if second := rulesIn(again); !slices.Equal(c.rules, second) {
 			c.rules, c.isSettled = unionOf(c.rules, second), false
