@@ -115,7 +115,10 @@ func readCreative(n *settingsReader, a transform.Reply) error {
 				read.Unread = append(read.Unread, c.Name)
 			}
 		}
-		creativeKind.record(n, a.Own.ID, read)
+		n.look(creativeKind.name, a.Own.ID)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		readingsOf(n.read, schema.CreativeHistory)[a.Own.ID] = read // also of one that two lists have
 	}
 	return err
 }
