@@ -53,8 +53,25 @@ type Day struct {
 	Pages        []Reply               `json:"pages"`
 	// Refusal is the error reply that ended the read; nil: the read ended with a page.
 	Refusal *Refusal `json:"refusal,omitempty"`
+	// Withheld reports that the replies prove the day, and that only their account was not proven.
+	Withheld  bool     `json:"withheld,omitzero"`
+	Campaigns []string `json:"campaigns,omitempty"` // of a withheld day
+	// Alike is how many other reads had the same rows.
+	Alike int `json:"alike,omitzero"`
+	// Pieces are what the pages answered, if the day was read campaign by campaign.
+	Pieces []schema.Piece `json:"pieces,omitempty"`
 
 	folder string // its name
+}
+
+// supersedes reports whether a day takes the place of one that is kept of the same date. A
+// complete reply stays until one of the same account comes: IDs of campaigns are the service's own.
+func (d Day) supersedes(kept Day) bool {
+	if d.Withheld != kept.Withheld || len(d.Pages) == 0 && len(kept.Pages) > 0 { // a refusal has no rows
+		return false
+	}
+	shared := func(id string) bool { return slices.Contains(kept.Campaigns, id) }
+	return len(d.Campaigns)+len(kept.Campaigns) == 0 || slices.ContainsFunc(d.Campaigns, shared)
 }
 
 // IsNothing reports whether the service states that it has nothing of the day: no version can prove it by that.
@@ -107,7 +124,7 @@ func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
 		return err
 	}
 	for _, k := range kept {
-		if len(d.Pages) > 0 || len(k.Pages) == 0 { // a refusal has no rows
+		if d.supersedes(k) {
 			if err := f.remove(k.folder); err != nil {
 				return err
 			}

@@ -31,6 +31,7 @@ type copiedDay struct {
 	isEmptied  bool          // an answer had none of its stored rows, nor others, and does not prove this
 	isKept     bool          // its replies are in quarantine, because they do not prove it
 	waiting    string        // keys and spend of a proven read that has less than half of what is stored
+	isWithheld bool          // its replies are in quarantine, because their account is not proven
 	read       *dayRead      // without the rows
 	known      *manifest.Day // the stored day; nil: there is none
 	put        load.StagedDay

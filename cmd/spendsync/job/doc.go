@@ -18,7 +18,7 @@
 //     it.
 //  4. proof (report.go). A day is the account's if one of its campaigns is stored, or is in the key's list, or in
 //     another day that is. If nothing is stored, the key answers once more after the reading. Everything else is
-//     withheld: it is not stored, and the next run reads it again. An empty day proves nothing (silence.go).
+//     withheld: its replies are kept for a later run (quarantine.go). An empty day proves nothing (silence.go).
 //  5. settings (settingswalk.go), in parallel with the days. A null unsets a field; a missing key does so in two runs
 //     in a row, if no entity has it as null (judge.go). An entity ends by its own error.code not_found in two runs in
 //     a row, and absence from a list only makes a run ask (missing.go). A rule of a source ends when two readable

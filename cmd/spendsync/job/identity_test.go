@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -18,6 +19,8 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
+	"spendsync/load/durable"
+	"spendsync/schema"
 	"spendsync/schema/schematest"
 	"spendsync/transform"
 )
@@ -161,11 +164,11 @@ func TestIdentity_ForeignKey(t *testing.T) {
 	}
 }
 
-// wantNothingOf wants no file of the store that names a campaign.
+// wantNothingOf wants no file of the store that names a campaign, but for replies in quarantine.
 func (w *world) wantNothingOf(campaigns []string) {
 	w.t.Helper()
 	err := filepath.WalkDir(w.job.DataDir, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+		if err != nil || e.IsDir() || strings.Contains(path, "/quarantine/") {
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -242,9 +245,9 @@ func TestIdentity_AMessageNamesNothingForeign(t *testing.T) {
 	}
 }
 
-// TestIdentity_KeepsNoForeignReplies: no reply of a report whose account is not proven is kept, and the next run reads
-// its days again.
-func TestIdentity_KeepsNoForeignReplies(t *testing.T) {
+// TestIdentity_ReplayOfForeignReplies: the replies that a run withheld are not published by a
+// replay before the settings have one of their campaigns.
+func TestIdentity_ReplayOfForeignReplies(t *testing.T) {
 	for name, stored := range map[string]bool{"first run": false, "later run": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, twoAccounts)
@@ -257,8 +260,22 @@ func TestIdentity_KeepsNoForeignReplies(t *testing.T) {
 			w.answers(`/v1/`, 500, ``)
 			w.sync(exit.Unreachable, "cannot be proven yet")
 			kept, err := load.Quarantined(w.job.DataDir, w.job.Account)
-			if err != nil || len(kept) > 0 {
-				t.Errorf("the replies of %d days are kept: %v", len(kept), err)
+			if err != nil || len(kept) != schema.ReachDays+1 {
+				t.Fatalf("%d days are withheld: %v", len(kept), err)
+			}
+			res, err := w.next().Replay(t.Context(), kept[0].Date, w.today())
+			if !stored {
+				if !errors.Is(err, durable.ErrEmpty) {
+					t.Errorf("the replay ends with %v", err)
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			} else {
+				w.want(res, nil, exit.OK, "33 days in quarantine not proven")
+				if got := w.foreignRows(w.service.CampaignIDs()); got != "" {
+					t.Errorf("rows of another account: %s", got)
+				}
+				w.wantTruth(w.today())
 			}
 			w.asFirst()
 			w.sync(exit.OK)
@@ -266,8 +283,51 @@ func TestIdentity_KeepsNoForeignReplies(t *testing.T) {
 				t.Errorf("rows of another account: %s", got)
 			}
 			w.wantTruth()
+			if kept, err = load.Quarantined(w.job.DataDir, w.job.Account); err != nil || len(kept) > 0 {
+				t.Errorf("%d days are still withheld: %v", len(kept), err)
+			}
 		})
 	}
+}
+
+// TestIdentity_WithheldDaysLeaveTheReach: days whose replies were withheld, and that the service
+// no longer has when the account is proven, come from the kept replies. Neither another account's
+// replies nor refused ones take their place.
+func TestIdentity_WithheldDaysLeaveTheReach(t *testing.T) {
+	w := newWorld(t, twoAccounts)
+	w.rereadAll()
+	first := w.today() - schema.ReachDays
+	truth := map[schema.Date]int64{}
+	for d := first; d < first+2; d++ {
+		sum, err := w.service.TruthSum(d.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth[d] = sum.Spend
+	}
+	w.answers(`/v1/`, 500, ``)
+	w.sync(exit.Unreachable, "the replies of 33 days are kept")
+	w.asSecondUser()
+	w.sync(exit.Unreachable, "the replies of 33 days are kept")
+	w.asFirst()
+	w.key = w.second()
+	w.transport = renamed{w, []schema.Date{first, first + 1}}
+	w.sync(exit.Auth)
+	w.asFirst()
+	w.service.SetNow(w.service.Now().AddDate(0, 0, 2))
+	w.sync(exit.OK, "2 days proven from quarantine")
+	for d, spend := range truth {
+		if day := w.account().Days[d]; day == nil || int64(day.Sums.Spend) != spend {
+			t.Errorf("%s: %+v is stored, the service had %d millionths", d, day, spend)
+		}
+	}
+	if since := w.account().Since; since != first {
+		t.Errorf("the coverage begins with %s, and %s is stored", since, first)
+	}
+	if own := w.withheld(w.service.CampaignIDs()); len(own) > 0 {
+		t.Errorf("the replies of %v are still withheld", own)
+	}
+	w.wantTruth()
 }
 
 // TestIdentity_SwitchedWithinARun: the report, the key or both become another account's in the
@@ -400,6 +460,22 @@ func (w *world) newSwitching(rnd *rand.Rand) *switching {
 	return &switching{w: w, at: at}
 }
 
+// withheld returns the days whose replies lie in quarantine until the account is proven, if they
+// have a campaign of the account.
+func (w *world) withheld(own []string) (days []schema.Date) {
+	w.t.Helper()
+	kept, err := load.Quarantined(w.job.DataDir, w.job.Account)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, q := range kept {
+		if slices.ContainsFunc(q.Campaigns, func(id string) bool { return slices.Contains(own, id) }) {
+			days = append(days, q.Date)
+		}
+	}
+	return days
+}
+
 // pinnedBy returns the service's name of the account that a key acts on.
 func (w *world) pinnedBy(key string) string {
 	w.t.Helper()
@@ -435,6 +511,7 @@ func TestIdentity_RandomLives(t *testing.T) {
 			w.rereadAll()
 			rnd := rand.New(rand.NewPCG(uint64(seed), 34))
 			other := w.pinnedBy(w.second())
+			kept := map[schema.Date]bool{} // days of the account whose replies were kept
 			check := func() (isOther bool) {
 				own := w.service.CampaignIDs()
 				if w.published() {
@@ -447,6 +524,9 @@ func TestIdentity_RandomLives(t *testing.T) {
 					if got := w.foreignRows(own); got != "" {
 						t.Fatalf("rows of another account: %s", got)
 					}
+				}
+				for _, d := range w.withheld(own) {
+					kept[d] = true
 				}
 				return isOther
 			}
@@ -464,10 +544,15 @@ func TestIdentity_RandomLives(t *testing.T) {
 			res, err := w.next().Sync(t.Context())
 			code := exit.OK
 			if err == nil && strings.Contains(res.Run.Message.V, "lost for good") {
-				code = exit.DayAtRisk // no run has proven the day before it left the reach
+				code = exit.DayAtRisk // no run has kept the day before it left the reach
 			}
 			w.want(res, err, code)
 			check()
+			for day := range kept {
+				if w.account().Days[day] == nil {
+					t.Errorf("%s is lost, and its replies were kept: %s", day, res.Run.Message.V)
+				}
+			}
 			w.wantTruth()
 		})
 	}

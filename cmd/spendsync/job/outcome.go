@@ -43,7 +43,7 @@ const (
 
 // outcome is what a run has read, before anything is published, and what it has found.
 type outcome struct {
-	planned, proven, partial, changed, unreachable int // days
+	planned, proven, partial, taken, changed, unreachable int // days
 
 	findings []finding
 	standing []string // accepted notes of findings
@@ -57,7 +57,7 @@ func (t *outcome) fail(what string, err error) {
 
 // nothing reports whether there is nothing to publish: days were planned and none was read.
 func (t *outcome) nothing() bool {
-	return t.planned > 0 && t.proven+t.partial == 0 && t.unreachable == 0
+	return t.planned > 0 && t.proven+t.partial+t.taken == 0 && t.unreachable == 0
 }
 
 // loud are the findings that do not stand.
@@ -161,6 +161,9 @@ func (t *outcome) sentence(o load.Preview, published bool, settings string) stri
 	}
 	if o.Restatements > 0 {
 		fmt.Fprintf(&b, ", %s", cli.Count(o.Restatements, "restatement"))
+	}
+	if t.taken > 0 {
+		fmt.Fprintf(&b, ", %s proven from quarantine", cli.Count(t.taken, "day"))
 	}
 	b.WriteString(settings)
 	if len(o.NewlyLost) > 0 {

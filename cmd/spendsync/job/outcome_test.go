@@ -144,6 +144,8 @@ func TestOutcome_Sentence(t *testing.T) {
 			"proven; generation 7 has the settings alone"},
 		"stopped": {of: outcome{planned: 3, proven: 3, stopped: true}, findings: broken, want: "stopped by a signal: " +
 			done},
+		"from quarantine": {of: outcome{planned: 3, proven: 3, taken: 1},
+			want: done + ", 1 day proven from quarantine"},
 		"lost and at risk": {of: outcome{planned: 3, proven: 3}, o: full, want: done + ", 2 restatements; lost for " +
 			"good: 2022-01-08; 2024-10-04 is not proven and can be read for 1 day more"},
 		"accepted": {of: outcome{planned: 3, proven: 3, standing: []string{"other"}},

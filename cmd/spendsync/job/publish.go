@@ -119,6 +119,9 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 // recordOf is the record of the run, of a generation that shows this.
 func (r *run) recordOf(is load.Preview) load.RunRecord {
 	r.preview = is
+	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(is.NewlyLost), func(d schema.Date) bool {
+		return slices.Contains(r.undecided, d)
+	})
 	return load.RunRecord{Run: r.publishedRow(r.preview), Steps: r.steps}
 }
 

@@ -62,31 +62,49 @@ type quarantineReader struct {
 type quarantinedDay struct {
 	quarantine.Day
 	load.StagedDay
+	rows int64
 }
 
-// prove proves days by their replies in quarantine, as a sync would have, and stages those that it can prove. left is
-// how many dates remain. The latest replies of a date come first.
-func (k quarantineReader) prove(ctx context.Context, days []quarantine.Day) (proven []quarantinedDay, left int,
-	err error) {
-	dates := map[schema.Date]bool{} // whether they are proven
-	for _, q := range slices.Backward(days) {
-		if dates[q.Date] {
-			continue
+// prove proves days by their replies in quarantine, as a sync would have, and stages those that
+// it can prove. It returns the others, too. The latest replies of a date come first. A withheld
+// day that names no campaign goes with the others of its run.
+func (k quarantineReader) prove(ctx context.Context, days []quarantine.Day) (proven []quarantinedDay,
+	left []schema.Date, err error) {
+	runs := map[string]bool{} // those with an accepted day that names campaigns
+	done := map[schema.Date]bool{}
+	for _, isSilent := range []bool{false, true} {
+		for _, q := range slices.Backward(days) {
+			if done[q.Date] || isSilent != (q.Withheld && len(q.Campaigns) == 0) {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
+			day, err := k.stage(ctx, q)
+			if err == nil && (isSilent || day.rows == 0) && !runs[q.RunID] {
+				err = errors.New("no other day of its run is proven to be the account's")
+			}
+			if errors.Is(err, durable.ErrStorage) {
+				return nil, nil, err
+			}
+			if err != nil {
+				k.Log.Warn("the replies in quarantine do not prove the day", "day", q.Date.String(), "error", err)
+				continue
+			}
+			proven, done[q.Date], runs[q.RunID] = append(proven, day), true, true
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, 0, err
-		}
-		day, err := k.stage(ctx, q)
-		if errors.Is(err, durable.ErrStorage) {
-			return nil, 0, err
-		}
-		if dates[q.Date] = err == nil; err != nil {
-			k.Log.Warn("the replies in quarantine do not prove the day", "day", q.Date.String(), "error", err)
-			continue
-		}
-		proven = append(proven, day)
 	}
-	return proven, len(dates) - len(proven), nil
+	return proven, datesBut(days, done), nil
+}
+
+// datesBut returns the dates of kept days that are not done.
+func datesBut(days []quarantine.Day, done map[schema.Date]bool) (left []schema.Date) {
+	for _, q := range days {
+		if !done[q.Date] && !slices.Contains(left, q.Date) {
+			left = append(left, q.Date)
+		}
+	}
+	return left
 }
 
 // stage stages a day whose replies in quarantine prove more than the stored day.
@@ -104,7 +122,10 @@ func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quaran
 		return t, err
 	}
 	b := beside{day: q.Date, stored: known, service: k.Service}
-	if err := read.weigh(b); err != nil {
+	if q.Alike > 0 {
+		b.earlier = []string{read.hash}
+	}
+	if err = read.weigh(b); err != nil && !q.Withheld {
 		return t, err
 	}
 	if read.Control == schema.ControlDiffers { // a sync would have asked once more
@@ -113,21 +134,29 @@ func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quaran
 	if _, err := read.mayReplace(b); err != nil {
 		return t, err
 	}
-	if ids := campaignsOf(read.day.Rows()); k.witnesses.hasNone(ids) {
-		return t, fmt.Errorf("nothing proves whose report it is: the account has none of its campaigns: %s",
+	if ids := campaignsOf(read.day.Rows()); len(ids) > 0 && k.witnesses.hasNone(ids) {
+		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
 			someOf("campaign", ids))
 	}
 	put, err := replies.Stage(ctx, load.DayRead{ReadAt: read.at, ReadOutcome: read.ReadOutcome, Names: k.names},
 		read.day)
-	return quarantinedDay{q, put}, err
+	return quarantinedDay{q, put, read.sums.Rows}, err
 }
 
 // read reads the replies of a day, and compares them with the service's sum of that time.
 func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRead, error) {
 	read := k.newRead(q.Date, q.ReadAt, transform.NewInterner())
 	bodies := k.store.Quarantine().Replies(q)
-	question := extract.SpendQuestion{Day: q.Date, PageSize: q.PageSize}
-	err := read.readPages(extract.ProveSpend(k.Service, question, bodies, &read.seen), replies, 0)
+	var err error
+	if len(q.Pieces) > 0 { // each was proven
+		read.seen.Total = -1
+		err = read.AddReplies(q.Pieces, bodies, func(page extract.Page[extract.SpendLine], added int) error {
+			return replies.Put(page.Number, page.Raw, int64(added), page.Fingerprint)
+		})
+	} else {
+		question := extract.SpendQuestion{Day: q.Date, PageSize: q.PageSize}
+		err = read.readPages(extract.ProveSpend(k.Service, question, bodies, &read.seen), replies, 0)
+	}
 	if err == nil {
 		err = read.seal()
 	}

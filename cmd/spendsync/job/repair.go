@@ -280,6 +280,6 @@ func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Da
 		m.released, m.days = append(m.released, t.Date), append(m.days, t.StagedChange)
 	}
 	m.changed += len(taken)
-	m.unproven += left
+	m.unproven += len(left)
 	return err
 }

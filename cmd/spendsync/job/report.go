@@ -11,6 +11,7 @@ import (
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
+	"spendsync/load/quarantine"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -47,22 +48,26 @@ func (w witnesses) accept(replies []namedReply) (left []namedReply) {
 // reportProof is whose the report and the key's list of campaigns are that a run has read.
 type reportProof struct {
 	witnesses witnesses
-	proofs    []string // of the account
-	err       error    // why days are withheld
+	proofs    []string     // of the account
+	withheld  []*copiedDay // that must not be published
+	err       error        // why they are withheld
 	// listErr is why no settings may be published: the list of campaigns may be another account's.
 	listErr error
+	// canWait reports whether days without a witness may turn out to be the account's, because
+	// not all of its campaigns could be asked for.
+	canWait bool
 }
 
 // prove proves whose numbers these are. A day is the account's if one of its campaigns is stored, or is in the key's
 // list, or in another day that is; the list is by the same rule. If nothing is stored, the key must answer for its
 // account and for its campaigns once more after the reading, and only campaigns that it lists both times count.
-// Nothing else is stored.
+// Everything else is kept and not published.
 //
 // The error ends the run: [exit.ErrOtherReport] if no day is the account's, and [exit.ErrOtherAccount] if the key acts
 // on another account.
 func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	if err := r.key.err; errors.Is(err, exit.ErrOtherAccount) || errors.Is(err, exit.ErrUsage) {
-		return nil, err
+		return nil, errors.Join(err, r.quarantineAll(err))
 	}
 	p, listed := &reportProof{witnesses: witnesses{}}, r.key.listed()
 	p.witnesses.add(slices.Collect(maps.Keys(r.key.stored)))
@@ -71,7 +76,7 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	if isFirst := len(p.witnesses) == 0; isFirst || r.isNewName() || r.s.Full {
 		var both []string
 		if both, again = r.askAgain(ctx, listed); errors.Is(again, exit.ErrOtherAccount) {
-			return nil, again
+			return nil, errors.Join(again, r.quarantineAll(again))
 		}
 		if isFirst || r.s.Full && r.key.who.account != "" {
 			p.witnesses.add(both)
@@ -161,6 +166,7 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 // judge withholds the changed days that are left and prove nothing. It returns an error if they are another account's.
 func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) error {
 	problem := cmp.Or(again, r.key.problem(), p.listErr)
+	p.canWait = problem != nil
 	if len(left) == 0 {
 		return nil
 	}
@@ -177,16 +183,14 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 			p.listErr = p.err // of two that nothing connects, neither proves whose it is
 		}
 	default:
-		return fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: the report's "+
-			"user and the API key belong to two accounts", exit.ErrOtherReport, count,
-			someOf("campaign", p.campaigns()))
+		return errors.Join(fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
+			"the report's user and the API key belong to two accounts", exit.ErrOtherReport, count,
+			someOf("campaign", p.campaigns())), r.quarantineAll(exit.ErrOtherReport))
 	}
 	for _, l := range append(left, silent...) {
-		l.day.isStaged, l.day.err = false, p.err
-		l.day.step.Outcome, l.day.step.Message = "failed", schema.Some(p.err.Error())
+		p.withheld = append(p.withheld, l.day)
 	}
-	r.days.withheld = p.err
-	return nil
+	return r.withhold(p)
 }
 
 // addProofs names what proves the account, and pins its name if the key's list proves it, too.
@@ -228,6 +232,41 @@ func campaignsIn(replies []namedReply) []string {
 
 func (p *reportProof) campaigns() []string { return slices.Collect(maps.Keys(p.witnesses)) }
 
+// withhold takes the days that are not proven out of the run, and keeps their replies.
+func (r *prover) withhold(p *reportProof) error {
+	for _, d := range p.withheld {
+		if err := r.quarantineDay(d, p.err); err != nil {
+			return err
+		}
+		d.isStaged, d.err = false, p.err
+		d.step.Outcome, d.step.Message = "failed", schema.Some(p.err.Error())
+	}
+	r.days.withheld = p.err
+	return nil
+}
+
+// quarantineAll keeps the replies of all days of a run that publishes nothing.
+func (r *prover) quarantineAll(cause error) error {
+	for _, d := range r.days.days {
+		if !d.isStaged {
+			continue
+		}
+		if err := r.quarantineDay(d, cause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quarantineDay keeps the replies of a day whose account is not proven.
+func (r *prover) quarantineDay(d *copiedDay, cause error) error {
+	var err error
+	d.isWithheld, err = d.replies.Quarantine(quarantine.Day{ReadAt: d.read.at, Reason: cause.Error(),
+		PageSize: r.s.Plan.PageSize, ControlTotal: d.read.ControlTotal, Withheld: true, Campaigns: d.campaigns,
+		Pieces: d.read.ReadOutcome.Pieces}, nil)
+	return err
+}
+
 // ours returns the creatives that the report names of the account's campaigns.
 func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCreative {
 	all := len(lines)
@@ -238,4 +277,37 @@ func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCrea
 		lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool { return l.CampaignID == "" })
 	}
 	return lines
+}
+
+// stageQuarantined stages the days whose replies earlier runs kept and that can no longer be read: those that were
+// withheld, as soon as their account is proven, and in the first run of each day those that did not prove their day,
+// for this version or the operator's lines may understand them. It removes replies that were read before the stored
+// day.
+func (r *run) stageQuarantined(ctx context.Context, p *reportProof) error {
+	days, err := r.s.store.Quarantine().Days()
+	if err != nil {
+		return err
+	}
+	known := r.s.store.Account().Days
+	days = slices.DeleteFunc(days, func(q quarantine.Day) bool {
+		isNow := q.Withheld || known[r.s.plan.Today] == nil
+		if q.Date >= r.since() || slices.Contains(r.stored, q.Date) || !isNow {
+			return true
+		}
+		isOlder := isStoredLater(known[q.Date], q)
+		if isOlder {
+			r.stored = append(r.stored, q.Date)
+		}
+		return isOlder
+	})
+	if len(days) == 0 {
+		return nil
+	}
+	taken, left, err := quarantineReader{r.s.Job, r.s.store, r.s.area, p.witnesses,
+		func() map[string]string { return r.s.labels().names }}.prove(ctx, days)
+	r.addQuarantined(taken)
+	if p.canWait {
+		r.undecided = left
+	}
+	return err
 }

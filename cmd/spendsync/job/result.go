@@ -81,9 +81,14 @@ func (r *run) tidyQuarantine(published bool) (left int) {
 
 // quarantineSentence names the folder of the replies of unproven days, and the way out; it is empty if there are none.
 func (r *run) quarantineSentence() string {
-	if r.quarantined == 0 {
-		return ""
+	text := ""
+	if r.withheld > 0 {
+		text = fmt.Sprintf("; the replies of %s are kept in %s until their account is proven",
+			cli.Count(r.withheld, "day"), quarantine.FolderOf(r.s.Account))
 	}
-	return fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers "+
+	if r.quarantined == 0 {
+		return text
+	}
+	return text + fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers "+
 		"of spendsync; after an update 'spendsync repair replay' reads them again", quarantine.FolderOf(r.s.Account))
 }

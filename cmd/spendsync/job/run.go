@@ -22,13 +22,15 @@ type run struct {
 	waiting     map[schema.Date]string // keys and spend of proven reads with less than half of what is stored
 	parts       []load.StagedChange    // what they bring
 	unreachable schema.Date            // the latest that the service refused as too far in the past; 0: none
-	quarantined int                    // whose replies are in quarantine
+	quarantined int                    // whose replies are in quarantine, because they do not prove them
+	withheld    int                    // whose replies are there, because their account is not proven
 	diff        history.Diff
 	rows        int64
 	reach       int         // [manifest.Account.Reach] after this run
 	first       schema.Date // of a young account; 0: it is not known
 
 	proofs       []string          // evidence of the identity of the account
+	undecided    []schema.Date     // out of reach, with replies in quarantine that may be the account's
 	settings     *settings         // nil until they are read
 	settingsPart load.StagedChange // of the settings that are published
 	settingsErr  error             // why no settings are published; nil: they are, or none were asked for
@@ -45,6 +47,9 @@ func (r *run) sumUp(c *copiedDays) {
 		r.waiting[d.Day] = d.waiting
 		if d.isKept {
 			r.quarantined++
+		}
+		if d.isWithheld {
+			r.withheld++
 		}
 		switch what := "spend " + d.step.Unit; {
 		case d.isBefore:
@@ -84,13 +89,30 @@ func (r *run) add(d *copiedDay) {
 	}
 	r.refused = append(r.refused, d.read.Aside...)
 	r.rows += d.read.sums.Rows
-	r.diff.Inserted += d.put.Diff.Inserted
-	r.diff.Updated += d.put.Diff.Updated
-	r.diff.Deleted += d.put.Diff.Deleted
+	r.addDiff(d.put.Diff)
 	for _, u := range d.read.Unknown {
 		r.unknown = append(r.unknown, schema.UnknownField{AccountID: r.s.Account, Stream: "spend_report", Path: u.Path,
 			SampleType: u.Type})
 	}
+}
+
+// addQuarantined adds days that their replies in quarantine have proven.
+func (r *run) addQuarantined(days []quarantinedDay) {
+	at := schema.InstantOf(r.s.Now())
+	for _, d := range days {
+		r.tally.taken++
+		r.stored, r.parts = append(r.stored, d.Date), append(r.parts, d.StagedChange)
+		r.addDiff(d.Diff)
+		r.steps = append(r.steps, schema.Step{AccountID: r.s.Account, Stream: "spend_report", Unit: d.Date.String(),
+			Reason: "withheld until its account was proven", Outcome: "stored", StartedAt: at, FinishedAt: at,
+			Pages: int64(len(d.Pages)), Rows: d.rows, RunID: r.s.RunID})
+	}
+}
+
+func (r *run) addDiff(d history.Diff) {
+	r.diff.Inserted += d.Inserted
+	r.diff.Updated += d.Updated
+	r.diff.Deleted += d.Deleted
 }
 
 // row is the run's line in the ledger.

@@ -87,6 +87,9 @@ func (j Job) readAndPublish(
 	r.withdrawEmpty(days, found)
 	r.begins(ctx, days)
 	r.sumUp(days)
+	if err := r.stageQuarantined(publishing, proof); err != nil {
+		return r.failed(err), nil
+	}
 	row, err := r.publish(ctx, publishing, found, proof)
 	if err != nil {
 		return r.failed(err), nil
