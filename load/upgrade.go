@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -146,13 +147,15 @@ func (n upgrader) file(account, path string, t *schema.Table) error {
 		return err
 	}
 	var unread error
-	recs := parquet.UntilError(parquet.Records(disk, full, t), &unread)
+	write := func(out io.Writer) (int64, error) {
+		return parquet.Write(out, t, parquet.UntilError(parquet.Records(disk, full, t), &unread))
+	}
 	if h := versionedTable(t.Name); h != nil {
-		if recs, a.Memory[t.Name], err = h.upgrade(disk, full, a.Memory[t.Name]); err != nil {
+		if write, a.Memory[t.Name], err = h.upgrade(disk, full, a.Memory[t.Name]); err != nil {
 			return err
 		}
 	}
-	info, err := n.area.putPart(path, t, recs)
+	info, err := n.area.putFile(path, t, write)
 	if err = cmp.Or(err, unread); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

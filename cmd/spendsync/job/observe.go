@@ -18,7 +18,7 @@ type settingsStage struct {
 	*session
 	spent     []string         // campaigns and creatives that spend today; nil: as stored
 	ended     map[string]bool  // campaigns whose creatives and rules end with them; set by findEnded
-	endsNow   bool             // some of them end in this run
+	endNow    []string         // those of them that end in this run
 	versions  int64            // that are new
 	was, next history.Readings // before and after this run
 	part      load.StagedChange
@@ -102,7 +102,9 @@ func (r *settingsStage) findEnded(s *settings, campaigns []schema.Campaign) {
 	for i := range campaigns {
 		c := &campaigns[i]
 		r.ended[c.CampaignID] = c.IsCurrent && c.IsDeleted && s.isUnlisted(c.CampaignID)
-		r.endsNow = r.endsNow || r.ended[c.CampaignID] && c.ValidFrom == s.at
+		if r.ended[c.CampaignID] && c.ValidFrom == s.at {
+			r.endNow = append(r.endNow, c.CampaignID)
+		}
 	}
 }
 

@@ -3,10 +3,8 @@ package job
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -37,13 +35,20 @@ func kindsIn(read transform.SourceRead) map[string]bool {
 		schema.RuleBid: read.BidsRead, schema.RuleOptimized: read.OptimizedRead}
 }
 
-// rulesIn returns the rules of one read.
+// rulesIn returns the rules of one read, in the order of their history.
 func rulesIn(read transform.SourceRead) []sourceRule {
 	rules := make([]sourceRule, len(read.Rules))
 	for i, r := range read.Rules {
 		rules[i] = sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid}
 	}
+	sortRules(rules)
 	return rules
+}
+
+func sortRules(rules []sourceRule) {
+	slices.SortFunc(rules, func(a, b sourceRule) int {
+		return cmp.Or(strings.Compare(a.source, b.source), strings.Compare(a.rule, b.rule))
+	})
 }
 
 // isRead reports whether a kind of rules of a campaign was read.
@@ -62,7 +67,7 @@ func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 			sources[id] = c.sources
 		}
 	}
-	lacking, differ, err := k.lacking(n.s.store, sources)
+	differ, lacking, err := k.differing(n.s.store, sources)
 	if err != nil {
 		n.fail("source settings", "rules", "failed", err)
 		for _, s := range sources {
@@ -107,105 +112,117 @@ func unionOf(first, second []sourceRule) []sourceRule {
 			all = append(all, r)
 		}
 	}
+	sortRules(all)
 	return all
 }
 
-// lacking returns the campaigns whose source settings lack stored rules of a kind that was read, and whether any rule
-// differs from the stored ones: then the history of rules must be advanced. It reads the stored rules once.
-func (k ruleKind) lacking(store *load.Store, of map[string]*readSources) (lacking []string, differ bool, err error) {
-	now, same := map[schema.Place]schema.Null[schema.Money]{}, 0
+// differing returns the campaigns whose rules differ from the stored ones, and those of them that lack stored rules of a
+// kind that was read, both sorted. It reads the rules that are in force once.
+func (k ruleKind) differing(store *load.Store, of map[string]*readSources) (differ, lacking []string, err error) {
+	added, err := load.AddedColumns(store, schema.SourceRuleHistory)
+	if err != nil {
+		return nil, nil, err
+	}
+	isStored := map[string]bool{}
+	for campaign, stored := range k.stored(store, &err) {
+		isStored[campaign] = true
+		s := of[campaign]
+		isOther := s != nil && !slices.Equal(stored, s.rules)
+		if isOther || len(added) > 0 {
+			differ = append(differ, campaign)
+		}
+		if isOther && s.lacks(stored) {
+			lacking = append(lacking, campaign)
+		}
+	}
 	for campaign, s := range of {
-		for _, r := range s.rules {
-			now[schema.Place{CampaignID: campaign, Part: r.rule, EntityID: r.source}] = r.bid
+		if !isStored[campaign] && len(s.rules) > 0 {
+			differ = append(differ, campaign)
 		}
 	}
-	stored, err := load.StoredGroups(store, schema.SourceRuleHistory)
-	if err != nil || stored.Stored == nil {
-		return nil, len(now) > 0, err
-	}
-	for r, err := range k.current(stored) {
-		if err != nil {
-			return nil, false, err
-		}
-		s := of[r.CampaignID]
-		if bid, is := now[r.Place()]; is && bid == r.Bid {
-			same++
-		} else if !is && s != nil && s.kinds[r.Rule] {
-			lacking = append(lacking, strings.Clone(r.CampaignID))
-		}
-	}
-	return slices.Compact(lacking), same < len(now) || len(lacking) > 0 || len(stored.Added) > 0, nil
+	slices.Sort(differ)
+	return differ, lacking, err
 }
 
-// current yields the rules that are in force, each for the loop body alone.
-func (ruleKind) current(stored history.Groups[schema.SourceRule]) iter.Seq2[*schema.SourceRule, error] {
-	return func(yield func(*schema.SourceRule, error) bool) {
-		for rows, err := range stored.Stored {
+// lacks reports whether a reading lacks one of the stored rules, of a kind that it could read.
+func (s *readSources) lacks(stored []sourceRule) bool {
+	has := map[[2]string]bool{}
+	for _, r := range s.rules {
+		has[[2]string{r.source, r.rule}] = true
+	}
+	return slices.ContainsFunc(stored, func(r sourceRule) bool {
+		return s.kinds[r.rule] && !has[[2]string{r.source, r.rule}]
+	})
+}
+
+// stored yields the rules that are in force by campaign, in the order of their history; they are valid only until the
+// next iteration. It ends at the first error.
+func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sourceRule] {
+	return func(yield func(string, []sourceRule) bool) {
+		campaign, rules := "", []sourceRule{}
+		isFirst := true
+		for rows, err := range load.StoredColumns(store, schema.SourceRuleHistory, "campaign_id", "source_id", "rule",
+			"is_current", "is_deleted", "bid") {
 			if err != nil {
-				yield(nil, err)
+				*failed = err
 				return
 			}
 			for i := range rows {
-				if r := &rows[i]; r.IsCurrent && !r.IsDeleted && !yield(r, nil) {
-					return
+				r := &rows[i]
+				if isFirst || r.CampaignID != campaign {
+					if !isFirst && !yield(campaign, rules) {
+						return
+					}
+					campaign, rules, isFirst = strings.Clone(r.CampaignID), rules[:0], false
+				}
+				if r.IsCurrent && !r.IsDeleted {
+					rules = append(rules, sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid})
 				}
 			}
+		}
+		if !isFirst {
+			yield(campaign, rules)
 		}
 	}
 }
 
-// stage adds the rules of sources to their history, campaign by campaign: there may be
-// hundreds of thousands. If none has changed, their file is not read.
+// stage adds the rules of sources to their history. There may be hundreds of thousands: only those of campaigns whose
+// rules differ or end are read and written.
 func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	t := schema.SourceRuleHistory
-	h, err := load.StoredGroups(r.store, t)
-	if err != nil {
-		return err
-	}
 	for p := range r.was { // the end of a campaign confirms that its rules have ended
 		if r.ended[p.CampaignID] && p.EntityID == "" && slices.Contains(ruleKinds, p.Part) {
 			r.next[p] = s.since
 		}
 	}
-	if !s.rulesDiffer && !r.endsNow && h.Stored != nil {
-		return r.confirmUnchangedRules(s, h.Memory)
+	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.rulesDiffer, r.endNow))))
+	r.keepOtherRules(s, names)
+	if len(names) == 0 {
+		is := r.store.Account().Memory[t.Name]
+		is.ObservedAt = s.at
+		return load.PutMemory(r.store, r.area, &r.part, t, is)
 	}
-	o, seen := k.observed(r, s)
-	var memory history.Memory
-	var st history.Stats
-	var differ []string
-	err = load.PutGroups(r.store, r.area, &r.part, t, func(yield func([]schema.SourceRule, error) bool) {
-		stopped := errors.New("nothing more is asked for")
-		put := func(rows []schema.SourceRule, is bool) error {
-			if is {
-				differ = append(differ, rows[0].CampaignID)
-			}
-			if !yield(rows, nil) {
-				return stopped
-			}
-			return nil
+	var sum history.Stats
+	var changed []string
+	o := k.observation(r, s)
+	err := load.PutGroups(r.store, r.area, &r.part, t, names, s.at, func(campaign string,
+		h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], error) {
+		o.Seen = s.rowsOfRules(r.Account, campaign)
+		next, st, err := history.Advance(t, t.Tracked(), h, o)
+		if sum.Add(st); st.Changed {
+			changed = append(changed, campaign)
 		}
-		memory, st, err = history.AdvanceGroups(t, t.Tracked(), h, o, seen, put)
-		if err != nil && !errors.Is(err, stopped) {
-			yield(nil, err)
-		}
-	}, &memory)
+		return next, err
+	})
 	if err == nil {
-		r.part.PutDiffering(t.Table, differ)
-		r.noteAdvance(t.Table, st)
+		r.part.PutDiffering(t.Table, changed)
+		r.noteAdvance(t.Table, sum)
 	}
 	return err
 }
 
-// observed returns the observation of the rules, and those that were read by campaign.
-func (ruleKind) observed(r *settingsStage, s *settings) (o history.Observation[schema.SourceRule],
-	seen []history.SeenGroup[schema.SourceRule]) {
-	for _, campaign := range slices.Sorted(maps.Keys(s.campaigns)) {
-		if s.campaigns[campaign].sources != nil {
-			rows := func() []history.Seen[schema.SourceRule] { return s.rowsOfRules(r.Account, campaign) }
-			seen = append(seen, history.SeenGroup[schema.SourceRule]{Name: campaign, Seen: rows})
-		}
-	}
+// observation returns the observation of the rules, without those that were read.
+func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[schema.SourceRule] {
 	return history.Observation[schema.SourceRule]{
 		Since: s.since, At: s.at, RunID: r.RunID, Patience: schema.SourceRuleHistory.Patience,
 		Absence: func(rule *schema.SourceRule) history.Absence {
@@ -213,31 +230,30 @@ func (ruleKind) observed(r *settingsStage, s *settings) (o history.Observation[s
 		},
 		Confirmed: func(rule *schema.SourceRule) schema.Instant { return r.was.Confirmed(rule.Place()) },
 		Confirm:   func(rule *schema.SourceRule, at schema.Instant) { r.next.Confirm(rule.Place(), at) },
-	}, seen
+	}
 }
 
-// confirmUnchangedRules carries all rules of sources forward when none has changed, and confirms the kinds of rules
-// that were read.
-func (r *settingsStage) confirmUnchangedRules(s *settings, was history.Memory) error {
+// keepOtherRules keeps when rules of the campaigns that do not advance were confirmed, if their kind was not read now.
+func (r *settingsStage) keepOtherRules(s *settings, advance []string) {
 	for p, at := range r.was {
-		isRule := slices.Contains(ruleKinds, p.Part)
-		if isRule && p.EntityID != "" && !s.isRead(p.CampaignID, p.Part) && !r.ended[p.CampaignID] {
+		_, advances := slices.BinarySearch(advance, p.CampaignID)
+		isRule := slices.Contains(ruleKinds, p.Part) && p.EntityID != ""
+		if isRule && !advances && !s.isRead(p.CampaignID, p.Part) && !r.ended[p.CampaignID] {
 			r.next[p] = at
 		}
 	}
-	was.ObservedAt = s.at
-	return load.PutMemory(r.store, r.area, &r.part, schema.SourceRuleHistory, was)
 }
 
 // ruleKinds are the kinds of rules of sources.
 var ruleKinds = []string{schema.RuleBlocked, schema.RuleAllowed, schema.RuleBid, schema.RuleOptimized}
 
-// rowsOfRules returns the observed rules of a campaign, in the order of their history.
+// rowsOfRules returns the rules of a campaign as they were read.
 func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
-	rules := s.campaigns[campaign].sources.rules
-	slices.SortFunc(rules, func(a, b sourceRule) int {
-		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.rule, b.rule))
-	})
+	c := s.campaigns[campaign]
+	if c == nil || c.sources == nil {
+		return nil
+	}
+	rules := c.sources.rules
 	seen := make([]history.Seen[schema.SourceRule], len(rules))
 	for i, r := range rules {
 		seen[i].Row = schema.SourceRule{AccountID: account, CampaignID: campaign, SourceID: r.source, Rule: r.rule,
