@@ -102,7 +102,7 @@ func (n upgrader) confirmations(account string) error {
 		if err != nil {
 			return err
 		}
-		n.files.enter(a.Files, path, info, true)
+		n.files.enter(a.Files, path, info)
 	}
 	for table := range was {
 		a.Memory[table] = a.Memory[table].Forget()
@@ -163,6 +163,6 @@ func (n upgrader) file(account, path string, t *schema.Table) error {
 		return fmt.Errorf("%s: %d rows were written of %d: %w", path, info.Rows, was.Rows, durable.ErrDamaged)
 	}
 	info.Day = was.Day
-	n.files.enter(a.Files, path, info, true)
+	n.files.enter(a.Files, path, info)
 	return nil
 }
