@@ -75,10 +75,9 @@ func TestPutGroups_IsAsPutHistory(t *testing.T) {
 			}}
 		one := is
 		if err := PutGroups(s, g.Area, &g.settings, table, names, is.At, func(name string,
-			h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], error) {
+			h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], history.Stats, error) {
 			one.Seen = seen(name)
-			next, _, err := history.Advance(table, table.Tracked(), h, one)
-			return next, err
+			return history.Advance(table, table.Tracked(), h, one)
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +87,6 @@ func TestPutGroups_IsAsPutHistory(t *testing.T) {
 		if all, _, err = history.Advance(table, table.Tracked(), all, is); err != nil {
 			t.Fatal(err)
 		}
-		g.settings.PutDiffering(table.Table, names)
 		m, err := r.publish(t.Context(), g)
 		if err != nil {
 			t.Fatalf("run %d: %v", i, err)

@@ -89,19 +89,16 @@ func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChan
 // a [schema.Grouped] table. It holds the versions of one group at a time. Other groups cost next to nothing, see
 // [parquet.ReplaceGroups]. If [AddedColumns] has some, names must have all groups.
 func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], names []string,
-	at schema.Instant, advance func(name string, h history.Versions[R]) (history.Versions[R], error)) error {
-	path, disk := manifest.PartPath(t.Table, s.account, 0), s.opts.disk
-	was := s.Account().Memory[t.Name]
+	at schema.Instant, advance func(string, history.Versions[R]) (history.Versions[R], history.Stats, error)) error {
+	was, changed := s.Account().Memory[t.Name], []string{}
+	next, groups := history.Memory{ObservedAt: at}, was.ByGroup()
 	added, err := AddedColumns(s, t)
 	if err != nil {
 		return err
 	}
-	next, groups, stored := history.Memory{ObservedAt: at}, was.ByGroup(), ""
-	if info := s.Account().Files[path]; info != nil {
-		if err := manifest.CheckBytes(disk, s.dir, path, info); err != nil {
-			return err
-		}
-		stored = filepath.Join(s.dir, path)
+	stored, err := s.checkedFile(t.Table)
+	if err != nil {
+		return err
 	}
 	replace := func(name string, rows []R) ([]R, error) {
 		h := history.Versions[R]{Rows: rows, Memory: history.Memory{ObservedAt: was.ObservedAt}}
@@ -110,20 +107,37 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 			delete(groups, history.GroupKey(name))
 		}
 		h, err := withNewColumns[R, P](t, h, added)
-		if err == nil {
-			h, err = advance(name, h)
+		if err != nil {
+			return nil, err
+		}
+		h, st, err := advance(name, h)
+		if st.Changed {
+			changed = append(changed, name)
 		}
 		next.Add(h.Memory)
 		return h.Rows, err
 	}
 	err = putRows(s, a, to, t.Table, func(out io.Writer) (int64, error) {
-		return parquet.ReplaceGroups(out, disk, stored, t, names, replace)
+		return parquet.ReplaceGroups(out, s.opts.disk, stored, t, names, replace)
 	})
 	for _, others := range groups {
 		next.Add(others)
 	}
 	to.Memory[t.Name] = next
+	if len(changed) <= mostGroups {
+		to.groups[t.Name] = changed
+	}
 	return err
+}
+
+// checkedFile returns where an account's file of a table is, once its bytes are checked; empty: there is none.
+func (s *Store) checkedFile(t *schema.Table) (string, error) {
+	path := manifest.PartPath(t, s.account, 0)
+	info := s.Account().Files[path]
+	if info == nil {
+		return "", nil
+	}
+	return filepath.Join(s.dir, path), manifest.CheckBytes(s.opts.disk, s.dir, path, info)
 }
 
 // PutMemory stages the memory of unchanged versions: their file stays. If there is none yet, it stages one without

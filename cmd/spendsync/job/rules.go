@@ -203,19 +203,15 @@ func (k ruleKind) stage(r *settingsStage, s *settings) error {
 		return load.PutMemory(r.store, r.area, &r.part, t, is)
 	}
 	var sum history.Stats
-	var changed []string
 	o := k.observation(r, s)
 	err := load.PutGroups(r.store, r.area, &r.part, t, names, s.at, func(campaign string,
-		h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], error) {
+		h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], history.Stats, error) {
 		o.Seen = s.rowsOfRules(r.Account, campaign)
 		next, st, err := history.Advance(t, t.Tracked(), h, o)
-		if sum.Add(st); st.Changed {
-			changed = append(changed, campaign)
-		}
-		return next, err
+		sum.Add(st)
+		return next, st, err
 	})
 	if err == nil {
-		r.part.PutDiffering(t.Table, changed)
 		r.noteAdvance(t.Table, sum)
 	}
 	return err
