@@ -116,8 +116,8 @@ func unionOf(first, second []sourceRule) []sourceRule {
 	return all
 }
 
-// differing returns the campaigns whose rules differ from the stored ones, and those of them that lack stored rules of a
-// kind that was read, both sorted. It reads the rules that are in force once.
+// differing returns the campaigns whose rules differ from the stored ones, and those of them that lack stored rules of
+// a kind that was read, both sorted. It reads the rules that are in force once.
 func (k ruleKind) differing(store *load.Store, of map[string]*readSources) (differ, lacking []string, err error) {
 	added, err := load.AddedColumns(store, schema.SourceRuleHistory)
 	if err != nil {
@@ -187,7 +187,7 @@ func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sou
 }
 
 // stage adds the rules of sources to their history. There may be hundreds of thousands: only those of campaigns whose
-// rules differ or end are read and written.
+// rules differ or end are advanced.
 func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	t := schema.SourceRuleHistory
 	for p := range r.was { // the end of a campaign confirms that its rules have ended
