@@ -74,7 +74,7 @@ func replaceGroups[R any](w *groupWriter[R], d durable.Disk, path string, names 
 type groupWriter[R any] struct {
 	cut
 	table   schema.TableOf[R]
-	w       *parquet.Writer
+	w       fileWriter
 	values  []parquet.Value
 	batch   []R    // the last rows, of one row group
 	inGroup int64  // rows of the row group, with those of batch

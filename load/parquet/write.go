@@ -66,8 +66,16 @@ func write(out io.Writer, t *schema.Table, most int, recs iter.Seq[arrow.Record]
 	return rows, durable.Storage(w.Close())
 }
 
+// fileWriter is parquet-go's writer of columns.
+type fileWriter interface {
+	ColumnWriters() []*parquet.ColumnWriter
+	WriteRowGroup(parquet.RowGroup) (int64, error)
+	Flush() error
+	Close() error
+}
+
 // writeRecord adds the rows of a record to the row group.
-func writeRecord(w *parquet.Writer, t *schema.Table, rec arrow.Record, values []parquet.Value) error {
+func writeRecord(w fileWriter, t *schema.Table, rec arrow.Record, values []parquet.Value) error {
 	for i, cw := range w.ColumnWriters() {
 		if err := writeColumn(cw, rec.Column(i), i, t.Columns[i].Nullable, values); err != nil {
 			return fmt.Errorf("%s column %s: %w", t.FullName(), t.Columns[i].Name, durable.Storage(err))
