@@ -49,6 +49,6 @@ func (n *warehouse) addAccountFile(ctx context.Context, account, path string) er
 		return durable.Storage(err)
 	}
 	n.files.enter(n.next.Accounts[account].Files, path, &manifest.File{Kind: manifest.KindDuckDB, Bytes: size,
-		SHA256: sha, RunID: n.area.runID}, true)
+		SHA256: sha, RunID: n.area.runID})
 	return nil
 }

@@ -47,6 +47,6 @@ func (n *generation) addCalendar() error {
 	if err != nil {
 		return err
 	}
-	n.files.enter(account.Files, path, info, true)
+	n.files.enter(account.Files, path, info)
 	return nil
 }

@@ -12,11 +12,17 @@ import (
 	"spendsync/schema"
 )
 
-// addCopies writes the files of [schema.Copies] that differ: the days, whose states follow the day of
+// copies are the Parquet files of [schema.Copies].
+type copies struct {
+	n    *generation
+	anew bool // none of the base's content is relied on
+}
+
+// add writes the files of [schema.Copies] that differ: the days, whose states follow the day of
 // publishing, and the months of the runs that are new in this generation.
-func (n *warehouse) addCopies(runs []schema.Run) error {
-	for _, account := range n.accounts() {
-		if err := n.copyCoverage(account); err != nil {
+func (c copies) add(runs []schema.Run) error {
+	for _, account := range c.n.accounts() {
+		if err := c.coverage(account); err != nil {
 			return err
 		}
 	}
@@ -26,30 +32,30 @@ func (n *warehouse) addCopies(runs []schema.Run) error {
 		byPart[part] = append(byPart[part], r)
 	}
 	for part, runs := range byPart {
-		if err := n.copyRuns(part, runs); err != nil {
+		if err := c.runs(part, runs); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (n *warehouse) copyCoverage(account string) error {
+func (c copies) coverage(account string) error {
 	months := func(m *manifest.Manifest) map[schema.Date][]schema.DayCoverage {
 		days := map[schema.Date][]schema.DayCoverage{}
-		for _, c := range m.Coverage(account) {
-			days[c.ReportDate.Month()] = append(days[c.ReportDate.Month()], c)
+		for _, day := range m.Coverage(account) {
+			days[day.ReportDate.Month()] = append(days[day.ReportDate.Month()], day)
 		}
 		return days
 	}
 	var was map[schema.Date][]schema.DayCoverage
-	if !n.fromNothing {
-		was = months(n.base)
+	if !c.anew {
+		was = months(c.n.base)
 	}
-	is, files := months(n.next), n.next.Accounts[account].Files
+	is, files := months(c.n.next), c.n.next.Accounts[account].Files
 	for path, f := range files {
 		if f.Table == schema.CoverageFiles.Name && is[f.Day] == nil { // the clock was set back
 			delete(files, path)
-			n.files.removes = append(n.files.removes, path)
+			c.n.files.removes = append(c.n.files.removes, path)
 		}
 	}
 	for _, month := range slices.Sorted(maps.Keys(is)) {
@@ -57,7 +63,7 @@ func (n *warehouse) copyCoverage(account string) error {
 		if there != nil && slices.Equal(was[month], is[month]) {
 			continue
 		}
-		if err := putCopy(n, schema.CoverageFiles, account, month, is[month]); err != nil {
+		if err := putCopy(c, schema.CoverageFiles, account, month, is[month]); err != nil {
 			return err
 		}
 	}
@@ -70,15 +76,15 @@ type runsFile struct {
 	month   schema.Date
 }
 
-// copyRuns adds runs to those of their month, or replaces them.
-func (n *warehouse) copyRuns(part runsFile, runs []schema.Run) error {
+// runs adds runs to those of their month, or replaces them.
+func (c copies) runs(part runsFile, runs []schema.Run) error {
 	path := manifest.PartPath(schema.RunFiles.Table, part.account, part.month)
-	if info := n.next.Accounts[part.account].Files[path]; info != nil && !n.fromNothing {
-		dir, name := n.files.whereIs(path)
-		stored, err := manifest.Rows(n.store.opts.disk, dir, name, info, schema.RunFiles)
+	if info := c.n.next.Accounts[part.account].Files[path]; info != nil && !c.anew {
+		dir, name := c.n.files.whereIs(path)
+		stored, err := manifest.Rows(c.n.store.opts.disk, dir, name, info, schema.RunFiles)
 		if errors.Is(err, durable.ErrDamaged) {
-			n.store.opts.Log.Warn("a file of runs is damaged and made again from the ledger", "error", err)
-			stored, err = n.runsOf(part)
+			c.n.store.opts.Log.Warn("a file of runs is damaged and made again from the ledger", "error", err)
+			stored, err = c.ledgerRuns(part)
 		}
 		if err != nil {
 			return err
@@ -86,14 +92,14 @@ func (n *warehouse) copyRuns(part runsFile, runs []schema.Run) error {
 		runs = lastOfEachRun(append(stored, runs...))
 	}
 	slices.SortFunc(runs, func(a, b schema.Run) int { return strings.Compare(a.RunID, b.RunID) })
-	return putCopy(n, schema.RunFiles, part.account, part.month, runs)
+	return putCopy(c, schema.RunFiles, part.account, part.month, runs)
 }
 
-// runsOf reads the runs of a month from the ledgers.
-func (n *warehouse) runsOf(part runsFile) (runs []schema.Run, err error) {
-	for _, path := range slices.Sorted(maps.Keys(n.next.Accounts[part.account].Ledger)) {
-		dir, name := n.files.whereIs(path)
-		rows, _, err := manifest.ReadLedger(n.store.opts.disk, dir, name, 0)
+// ledgerRuns reads the runs of a month from the ledgers.
+func (c copies) ledgerRuns(part runsFile) (runs []schema.Run, err error) {
+	for _, path := range slices.Sorted(maps.Keys(c.n.next.Accounts[part.account].Ledger)) {
+		dir, name := c.n.files.whereIs(path)
+		rows, _, err := manifest.ReadLedger(c.n.store.opts.disk, dir, name, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -107,13 +113,14 @@ func (n *warehouse) runsOf(part runsFile) (runs []schema.Run, err error) {
 }
 
 // putCopy writes one file. The published one stays if it has the same content.
-func putCopy[R any](n *warehouse, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
-	info, err := n.area.putPart(manifest.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
+func putCopy[R any](c copies, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
+	path := manifest.PartPath(t.Table, account, month)
+	info, err := c.n.area.putPart(path, t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return err
 	}
 	info.Day = month
-	_, err = n.enterStaged(t.Table, account, info, n.repair)
+	_, err = c.n.files.enterPartition(c.n.next.Accounts[account].Files, path, info, c.n.repair)
 	return err
 }
 

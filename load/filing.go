@@ -16,12 +16,22 @@ type filing struct {
 	removes []string
 }
 
-// enter enters a file into the files of an account. A file that is not staged is in its place.
-func (f *filing) enter(files map[string]*manifest.File, path string, info *manifest.File, staged bool) {
+// enter enters a staged file into the files of an account.
+func (f *filing) enter(files map[string]*manifest.File, path string, info *manifest.File) {
 	files[path] = info
-	if staged {
-		f.move(path)
+	f.move(path)
+}
+
+// enterPartition enters a staged partition of a table. The published file stays if its content is the same, unless all
+// must be rewritten: it may be damaged.
+func (f *filing) enterPartition(files map[string]*manifest.File, path string, info *manifest.File, all bool) (
+	entered bool, err error) {
+	old := files[path]
+	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all && !f.isStaged(path) {
+		return false, f.store.opts.disk.RemoveIfThere(f.area.path(path))
 	}
+	f.enter(files, path, info)
+	return true, nil
 }
 
 // move lets a staged file take its place.

@@ -79,7 +79,7 @@ func (n *generation) addLines() error {
 				return fmt.Errorf("%s %s: %w", g.table.FullName(), day, err)
 			}
 			info.Day = day
-			n.files.enter(files, manifest.PartPath(g.table, n.store.account, day), info, true)
+			n.files.enter(files, manifest.PartPath(g.table, n.store.account, day), info)
 		}
 	}
 	return nil

@@ -40,13 +40,13 @@ type models struct {
 // they were, and so do those of the models that read it.
 func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err error) {
 	if n.newViews && !n.fromNothing {
-		if err := n.w.DropModels(ctx); err != nil {
+		if err := n.w.Models().Drop(ctx); err != nil {
 			return nil, err
 		}
 	}
 	m := models{warehouse: n, views: map[string]duck.View{}, fresh: map[duck.ModelPartition]duck.Made{},
 		left: map[string]bool{}, days: map[string][]map[string]json.RawMessage{}}
-	if m.made, err = n.w.Made(ctx); err != nil {
+	if m.made, err = n.w.Models().Made(ctx); err != nil {
 		return nil, err
 	}
 	n.next.Views = n.store.opts.DuckDB.ViewsDefinition()
@@ -68,14 +68,14 @@ func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err err
 		return nil, err
 	}
 	if n.newViews || n.fromNothing {
-		if err := n.w.CommentColumns(ctx, n.store.opts.DuckDB.Views); err != nil {
+		if err := n.w.Models().CommentColumns(ctx, n.store.opts.DuckDB.Views); err != nil {
 			return nil, err
 		}
 	}
 	if n.newViews || n.fromNothing {
 		n.store.opts.DuckDB.AddModels(m.fresh)
 	}
-	return append(viewErrors, more...), n.w.SetMade(ctx, m.fresh)
+	return append(viewErrors, more...), n.w.Models().SetMade(ctx, m.fresh)
 }
 
 // isFatal reports whether an error is not that of a model's own.
@@ -95,13 +95,13 @@ func (m *models) leave(v duck.View) {
 func (m *models) make(ctx context.Context, v duck.View) error {
 	if !v.IsTable {
 		if m.newViews || m.fromNothing {
-			return m.w.MakeModel(ctx, v)
+			return m.w.Models().Make(ctx, v)
 		}
 		return nil
 	}
 	created := duck.ModelPartition{Model: v.Full(), Month: "created"}
 	if _, is := m.made[created]; !is {
-		if err := m.w.MakeModel(ctx, v); err != nil {
+		if err := m.w.Models().Make(ctx, v); err != nil {
 			return err
 		}
 		m.fresh[created] = duck.Made{Inputs: textHash(v.SQL)}
@@ -118,7 +118,7 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 		if !v.ByMonth && len(m.next.AccountNames()) == 1 {
 			where = "" // of one account every row is its own
 		}
-		if err := m.w.MakeRows(ctx, v, where); err != nil {
+		if err := m.w.Models().MakeRows(ctx, v, where); err != nil {
 			return err
 		}
 		contents, err := m.w.Contents(ctx, v.Full(), "t", "''", p.where)
@@ -282,7 +282,7 @@ func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string)
 		if m.next.Accounts[account].Files[path] != nil && m.made[p].Inputs == inputs {
 			continue
 		}
-		rows, err := m.w.WriteMart(ctx, mart, account, month, m.area.path(path))
+		rows, err := m.w.Models().WriteMart(ctx, mart, account, month, m.area.path(path))
 		if err != nil {
 			return err
 		}
@@ -313,32 +313,21 @@ func (m *models) monthsOf(ctx context.Context, mart schema.Mart, account string)
 	return months, err
 }
 
-// addMart adds one part that DuckDB has written.
-func (n *warehouse) addMart(m schema.Mart, account string, part schema.Date, rows int64) error {
-	disk, staged := n.store.opts.disk, n.area.path(manifest.PartPath(m.Table, account, part))
+// addMart adds one file that DuckDB has written.
+func (m *models) addMart(mart schema.Mart, account string, part schema.Date, rows int64) error {
+	path := manifest.PartPath(mart.Table, account, part)
+	disk, staged := m.store.opts.disk, m.area.path(path)
 	sha, size, err := disk.HashFile(staged)
 	if err != nil {
 		return err
 	}
-	info := &manifest.File{Kind: manifest.KindParquet, Table: m.Name, Day: part, Rows: rows, Bytes: size, SHA256: sha,
-		RunID: n.area.runID}
-	if taken, err := n.enterStaged(m.Table, account, info, n.repair || n.newViews); err != nil || !taken {
+	info := &manifest.File{Kind: manifest.KindParquet, Table: mart.Name, Day: part, Rows: rows, Bytes: size,
+		SHA256: sha, RunID: m.area.runID}
+	files := m.next.Accounts[account].Files
+	if entered, err := m.files.enterPartition(files, path, info, m.repair || m.newViews); err != nil || !entered {
 		return err
 	}
 	return disk.SyncFile(staged)
-}
-
-// enterStaged adds one staged part. The published file stays if its content is the same, unless all parts must be
-// rewritten: its file may be damaged.
-func (n *warehouse) enterStaged(t *schema.Table, account string, info *manifest.File, all bool) (taken bool,
-	err error) {
-	path, acc := manifest.PartPath(t, account, info.Day), n.next.Accounts[account]
-	old := acc.Files[path]
-	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all && !n.files.isStaged(path) {
-		return false, n.store.opts.disk.RemoveIfThere(n.area.path(path))
-	}
-	n.files.enter(acc.Files, path, info, true)
-	return true, nil
 }
 
 func textHash(text string) string {

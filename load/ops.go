@@ -42,7 +42,7 @@ func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	}
 	// A run that publishes twice has two lines; the later one counts.
 	runs := lastOfEachRun(ledger.Runs)
-	if err := n.addCopies(runs); err != nil {
+	if err := (copies{n.generation, n.fromNothing}).add(runs); err != nil {
 		return nil, err
 	}
 	var loads []duck.ReplacePartition

@@ -1,10 +1,11 @@
 package load
 
 import (
-	"cmp"
 	"fmt"
+	"io"
 	"iter"
 	"path/filepath"
+	"slices"
 
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -29,64 +30,125 @@ func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R])
 	if err != nil || len(rows) == 0 {
 		return h, err
 	}
-	return withNewColumns[R, P](s.opts.disk, filepath.Join(s.dir, manifest.PartPath(t.Table, s.account, 0)), t, h)
+	added, err := AddedColumns(s, t)
+	if err != nil {
+		return h, err
+	}
+	return withNewColumns[R, P](t, h, added)
 }
 
-// StoredGroups reads an account's versions in batches, and their memory.
-func StoredGroups[R any](s *Store, t schema.TableOf[R]) (h history.Groups[R], err error) {
-	h.Memory = s.Account().Memory[t.Name]
+// StoredColumns reads some columns of an account's rows in batches.
+func StoredColumns[R any](s *Store, t schema.TableOf[R], columns ...string) iter.Seq2[[]R, error] {
 	path := manifest.PartPath(t.Table, s.account, 0)
-	if info := s.Account().Files[path]; info != nil {
-		h.Stored = manifest.Batches(s.opts.disk, s.dir, path, info, t)
-		h.Added, err = parquet.Added(s.opts.disk, filepath.Join(s.dir, path), t.Table)
+	info := s.Account().Files[path]
+	if info == nil {
+		return func(func([]R, error) bool) {}
 	}
-	return h, err
+	return manifest.Batches(s.opts.disk, s.dir, path, info, t, columns...)
+}
+
+// AddedColumns returns the tracked columns with which no stored row of an account has been read.
+func AddedColumns[R any](s *Store, t schema.TableOf[R]) ([]string, error) {
+	path := manifest.PartPath(t.Table, s.account, 0)
+	if s.Account().Files[path] == nil {
+		return nil, nil
+	}
+	return parquet.Added(s.opts.disk, filepath.Join(s.dir, path), t.Table)
 }
 
 // PutTable stages all rows of an account's table. Equal rows give an equal file, and then the stored one
 // stays.
 func PutTable[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], rows []R) error {
-	return PutGroups(s, a, to, t, func(yield func([]R, error) bool) { yield(rows, nil) }, nil)
+	return putRows(s, a, to, t.Table, func(out io.Writer) (int64, error) {
+		return parquet.WriteRows(out, t, slices.Values(rows))
+	})
 }
 
-// PutGroups is PutTable for versions that come in batches. Their memory may be known only after the last batch; nil
-// means none.
-func PutGroups[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], rows iter.Seq2[[]R, error],
-	m *history.Memory) error {
-	path := manifest.PartPath(t.Table, s.account, 0)
-	var unread error
-	info, err := a.putPart(path, t.Table, parquet.RecordsOf(t, linesOf([]iter.Seq2[[]R, error]{rows}, &unread)))
-	if err = cmp.Or(err, unread); err != nil {
+func putRows(s *Store, a *Area, to *StagedChange, t *schema.Table, write func(io.Writer) (int64, error)) error {
+	path := manifest.PartPath(t, s.account, 0)
+	info, err := a.putFile(path, t, write)
+	if err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	if old := s.Account().Files[path]; old != nil && old.SHA256 == info.SHA256 {
 		delete(to.Files, path)
-		err = s.opts.disk.RemoveIfThere(a.path(path))
-	} else {
-		to.Files[path] = info
+		return s.opts.disk.RemoveIfThere(a.path(path))
 	}
-	if m != nil {
-		to.Memory[t.Name] = *m
-	}
-	return err
+	to.Files[path] = info
+	return nil
 }
 
 // PutHistory stages an account's versions and their memory.
 func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R],
 	h history.Versions[R]) error {
-	rows := func(yield func([]R, error) bool) { yield(h.Rows, nil) }
-	return PutGroups(s, a, to, t, rows, &h.Memory)
+	to.Memory[t.Name] = h.Memory
+	return PutTable(s, a, to, t, h.Rows)
+}
+
+// PutGroups stages an account's versions after those of some groups have advanced to the instant at: names, sorted, of
+// a [schema.Grouped] table. It holds the versions of one group at a time. Other groups cost next to nothing, see
+// [parquet.ReplaceGroups]. If [AddedColumns] has some, names must have all groups.
+func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], names []string,
+	at schema.Instant, advance func(string, history.Versions[R]) (history.Versions[R], history.Stats, error)) error {
+	was, changed := s.Account().Memory[t.Name], []string{}
+	next, groups := history.Memory{ObservedAt: at}, was.ByGroup()
+	added, err := AddedColumns(s, t)
+	if err != nil {
+		return err
+	}
+	stored, err := s.checkedFile(t.Table)
+	if err != nil {
+		return err
+	}
+	replace := func(name string, rows []R) ([]R, error) {
+		h := history.Versions[R]{Rows: rows, Memory: history.Memory{ObservedAt: was.ObservedAt}}
+		if listed, is := groups[history.GroupKey(name)]; is {
+			h.Memory = listed
+			delete(groups, history.GroupKey(name))
+		}
+		h, err := withNewColumns[R, P](t, h, added)
+		if err != nil {
+			return nil, err
+		}
+		h, st, err := advance(name, h)
+		if st.Changed {
+			changed = append(changed, name)
+		}
+		next.Add(h.Memory)
+		return h.Rows, err
+	}
+	err = putRows(s, a, to, t.Table, func(out io.Writer) (int64, error) {
+		return parquet.ReplaceGroups(out, s.opts.disk, stored, t, names, replace)
+	})
+	for _, others := range groups {
+		next.Add(others)
+	}
+	to.Memory[t.Name] = next
+	if len(changed) <= mostGroups {
+		to.groups[t.Name] = changed
+	}
+	return err
+}
+
+// checkedFile returns where an account's file of a table is, once its bytes are checked; empty: there is none.
+func (s *Store) checkedFile(t *schema.Table) (string, error) {
+	path := manifest.PartPath(t, s.account, 0)
+	info := s.Account().Files[path]
+	if info == nil {
+		return "", nil
+	}
+	return filepath.Join(s.dir, path), manifest.CheckBytes(s.opts.disk, s.dir, path, info)
 }
 
 // PutMemory stages the memory of unchanged versions: their file stays. If there is none yet, it stages one without
 // rows.
 func PutMemory[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], m history.Memory) error {
+	to.Memory[t.Name] = m
 	path := manifest.PartPath(t.Table, s.account, 0)
 	if s.Account().Files[path] == nil {
-		return PutGroups(s, a, to, t, func(func([]R, error) bool) {}, &m)
+		return PutTable(s, a, to, t, nil)
 	}
 	delete(to.Files, path)
-	to.Memory[t.Name] = m
 	return nil
 }
 

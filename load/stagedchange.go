@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"spendsync/load/manifest"
-	"spendsync/schema"
 )
 
 // StagedChange describes some of the changes that a run publishes. Its new files are in the area of the run. It takes
@@ -29,13 +28,6 @@ func (p *StagedChange) PutSettled(campaigns []string) {
 
 // mostGroups is how many groups of a table may differ for DuckDB to replace these alone.
 const mostGroups = 100
-
-// PutDiffering stages which groups of a table of versions differ from the published ones.
-func (p *StagedChange) PutDiffering(t *schema.Table, groups []string) {
-	if len(groups) <= mostGroups {
-		p.groups[t.Name] = groups
-	}
-}
 
 // adopt takes over what the parts bring besides the changes of the manifest, and lets their files take their places.
 func (n *generation) adopt(parts []StagedChange) {

@@ -82,8 +82,7 @@ func (u *updates) addTables(n *generation, is *manifest.Account) {
 		if groups := n.groups[t.Name]; len(groups) > 0 {
 			load.Only = "campaign_id IN (" + strings.Join(quoted(groups), ", ") + ")"
 			load.Where += " AND " + load.Only
-		}
-		if t.Versioned {
+		} else if t.Versioned {
 			u.versions += is.Files[path].Rows
 		}
 		u.loads = append(u.loads, load)

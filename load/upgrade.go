@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -101,7 +102,7 @@ func (n upgrader) confirmations(account string) error {
 		if err != nil {
 			return err
 		}
-		n.files.enter(a.Files, path, info, true)
+		n.files.enter(a.Files, path, info)
 	}
 	for table := range was {
 		a.Memory[table] = a.Memory[table].Forget()
@@ -146,13 +147,15 @@ func (n upgrader) file(account, path string, t *schema.Table) error {
 		return err
 	}
 	var unread error
-	recs := parquet.UntilError(parquet.Records(disk, full, t), &unread)
+	write := func(out io.Writer) (int64, error) {
+		return parquet.Write(out, t, parquet.UntilError(parquet.Records(disk, full, t), &unread))
+	}
 	if h := versionedTable(t.Name); h != nil {
-		if recs, a.Memory[t.Name], err = h.upgrade(disk, full, a.Memory[t.Name]); err != nil {
+		if write, a.Memory[t.Name], err = h.upgrade(disk, full, a.Memory[t.Name]); err != nil {
 			return err
 		}
 	}
-	info, err := n.area.putPart(path, t, recs)
+	info, err := n.area.putFile(path, t, write)
 	if err = cmp.Or(err, unread); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -160,6 +163,6 @@ func (n upgrader) file(account, path string, t *schema.Table) error {
 		return fmt.Errorf("%s: %d rows were written of %d: %w", path, info.Rows, was.Rows, durable.ErrDamaged)
 	}
 	info.Day = was.Day
-	n.files.enter(a.Files, path, info, true)
+	n.files.enter(a.Files, path, info)
 	return nil
 }

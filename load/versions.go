@@ -1,10 +1,9 @@
 package load
 
 import (
-	"iter"
+	"io"
 	"path/filepath"
-
-	"github.com/apache/arrow/go/v17/arrow"
+	"slices"
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -17,12 +16,15 @@ import (
 type versioned struct {
 	table *schema.Table
 	// upgrade returns the account's versions and their memory as of this version of the tables.
-	upgrade func(d durable.Disk, path string, was history.Memory) (iter.Seq[arrow.Record], history.Memory, error)
+	upgrade func(d durable.Disk, path string, was history.Memory) (rowsWriter, history.Memory, error)
 	// confirmed adds when each current version was last confirmed, by a memory of version 11 of the tables.
 	confirmed func(d durable.Disk, path string, was history.Memory, into history.Readings) error
 	// check reads the published versions and holds them together.
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
 }
+
+// rowsWriter writes a Parquet file, and returns the number of its rows.
+type rowsWriter func(io.Writer) (int64, error)
 
 var versionedTables = []versioned{
 	versionedOf(schema.CampaignHistory, (*schema.Campaign).Place),
@@ -45,13 +47,18 @@ func versionedTable(name string) *versioned {
 func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(*R) schema.Place) versioned {
 	return versioned{
 		table: t.Table,
-		upgrade: func(d durable.Disk, path string, was history.Memory) (iter.Seq[arrow.Record], history.Memory, error) {
+		upgrade: func(d durable.Disk, path string, was history.Memory) (rowsWriter, history.Memory, error) {
 			rows, err := parquet.Rows(d, path, t)
 			if err != nil {
 				return nil, was, err
 			}
-			h, err := withNewColumns[R, P](d, path, t, history.Versions[R]{Rows: rows, Memory: was})
-			return parquet.Record(t, h.Rows), h.Memory, err
+			added, err := parquet.Added(d, path, t.Table)
+			if err != nil {
+				return nil, was, err
+			}
+			h, err := withNewColumns[R, P](t, history.Versions[R]{Rows: rows, Memory: was}, added)
+			write := func(out io.Writer) (int64, error) { return parquet.WriteRows(out, t, slices.Values(h.Rows)) }
+			return write, h.Memory, err
 		},
 		confirmed: func(d durable.Disk, path string, was history.Memory, into history.Readings) error {
 			if place == nil {
@@ -90,13 +97,12 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(
 	}
 }
 
-// withNewColumns is the history after its table has gained the columns that its file lacks.
-func withNewColumns[R any, P history.Versioned[R]](d durable.Disk, path string, t schema.TableOf[R],
-	h history.Versions[R]) (history.Versions[R], error) {
-	added, err := parquet.Added(d, path, t.Table)
+// withNewColumns is the history after its table has gained columns.
+func withNewColumns[R any, P history.Versioned[R]](t schema.TableOf[R], h history.Versions[R],
+	added []string) (_ history.Versions[R], err error) {
 	for _, column := range added {
-		if err == nil {
-			h, err = history.AddColumn[R, P](t, h, column)
+		if h, err = history.AddColumn[R, P](t, h, column); err != nil {
+			break
 		}
 	}
 	return h, err

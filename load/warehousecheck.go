@@ -262,7 +262,7 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 // compareModels compares the rows of each table that a publication made with the hash that it recorded of them. It
 // asks no model: one that cannot answer is no damage.
 func compareModels(ctx context.Context, w *duck.Warehouse, views []duck.View) error {
-	made, err := w.Made(ctx)
+	made, err := w.Models().Made(ctx)
 	if err != nil {
 		return err
 	}

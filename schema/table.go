@@ -86,6 +86,7 @@ type Table struct {
 	Versioned bool     // its rows are versions: they embed a [Frame]
 	MadeFrom  MadeFrom // what its rows can be made from again
 	Large     bool     // it has by far the most rows
+	group     any      // the group of a row, as a function: see [Grouped]; nil: none
 	Stubbed   bool     // of versions: an entity that only the report knows has one, too
 	// of versions: complete listings in a row without an entity that mean it is deleted
 	Patience int

@@ -39,6 +39,16 @@ func Dropped(columns ...DroppedColumn) Trait { return func(t *Table) { t.Dropped
 // at a time.
 func Large() Trait { return func(t *Table) { t.Large = true } }
 
+// Grouped sets the group of a row. The row groups of the table's files end with a group, so that a change of one group
+// rewrites one row group.
+func Grouped[R any](group func(*R) string) Trait { return func(t *Table) { t.group = group } }
+
+// Group returns the group of a row of a [Grouped] table; nil: the table has none.
+func (t TableOf[R]) Group() func(*R) string {
+	group, _ := t.group.(func(*R) string)
+	return group
+}
+
 // DeletedAfter sets how many complete listings in a row must lack an entity before a version marks
 // it as deleted.
 func DeletedAfter(absences int) Trait { return func(t *Table) { t.Patience = absences } }

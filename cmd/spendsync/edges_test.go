@@ -46,9 +46,9 @@ func edges(t *testing.T) (dir string, o duck.Options) {
 		t.Fatal(err)
 	}
 	for _, v := range o.Views {
-		err := w.MakeModel(t.Context(), v)
+		err := w.Models().Make(t.Context(), v)
 		if err == nil && v.ByMonth {
-			err = w.MakeRows(t.Context(), v, "")
+			err = w.Models().MakeRows(t.Context(), v, "")
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", v.Full(), err)

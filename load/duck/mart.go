@@ -28,7 +28,7 @@ const martGroup = 20_480
 // WriteMart copies the rows of an account, and of a month if the mart has a file a month, from the mart's table to a
 // Parquet file, and returns their number. The file is not synced: sorted by the key, with the table's field ids, and
 // with the same bytes for the same rows.
-func (w *Warehouse) WriteMart(ctx context.Context, m schema.Mart, account string, month schema.Date, path string) (
+func (ms Models) WriteMart(ctx context.Context, m schema.Mart, account string, month schema.Date, path string) (
 	rows int64, err error) {
 	where := "account_id = " + schema.QuoteText(account)
 	if m.Partition == schema.ByMonth {
@@ -46,15 +46,15 @@ func (w *Warehouse) WriteMart(ctx context.Context, m schema.Mart, account string
 		"ROW_GROUP_SIZE %d, WRITE_BLOOM_FILTER false, USE_TMP_FILE false, FIELD_IDS {%s}, KV_METADATA {%s})",
 		MartColumns(m), schema.Quote(m.View), where, strings.Join(m.KeyNames(), ", "), schema.QuoteText(path),
 		martGroup, strings.Join(ids, ", "), strings.Join(says, ", "))
-	err = w.WithMemory(ctx, func() error {
-		result, err := w.conn.ExecContext(ctx, q)
+	err = ms.w.WithMemory(ctx, func() error {
+		result, err := ms.w.conn.ExecContext(ctx, q)
 		if err != nil {
 			return duckErr(q, err)
 		}
 		if rows, err = result.RowsAffected(); err != nil {
 			return err
 		}
-		return refuseNulls(ctx, w.conn, m, path)
+		return refuseNulls(ctx, ms.w.conn, m, path)
 	})
 	return rows, err
 }

@@ -53,7 +53,7 @@ func TestWriteMart_GivesTheSameBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, "mart.staged")
-		if rows, err := w.WriteMart(t.Context(), mart, "it's", 0, path); err != nil || rows != 50000 {
+		if rows, err := w.Models().WriteMart(t.Context(), mart, "it's", 0, path); err != nil || rows != 50000 {
 			t.Fatalf("%d rows were written: %v", rows, err)
 		}
 		b, err := os.ReadFile(path)

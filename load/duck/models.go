@@ -32,12 +32,18 @@ COMMENT ON COLUMN int.made.month IS
 COMMENT ON COLUMN int.made.inputs IS 'Hash of its text and of all that it reads.';
 COMMENT ON COLUMN int.made.content IS 'Hash of its rows.'`
 
+// Models are the views, the macros and the tables of answers in a DuckDB file.
+type Models struct{ w *Warehouse }
+
+// Models returns the models of the file.
+func (w *Warehouse) Models() Models { return Models{w} }
+
 // Made returns what the file says of the parts of its models.
-func (w *Warehouse) Made(ctx context.Context) (map[ModelPartition]Made, error) {
+func (ms Models) Made(ctx context.Context) (map[ModelPartition]Made, error) {
 	made := map[ModelPartition]Made{}
 	var p ModelPartition
 	var m Made
-	err := scanRows(ctx, w.conn, "SELECT model, account_id, month, inputs, content FROM int.made", func() error {
+	err := scanRows(ctx, ms.w.conn, "SELECT model, account_id, month, inputs, content FROM int.made", func() error {
 		made[p] = m
 		return nil
 	}, &p.Model, &p.Account, &p.Month, &m.Inputs, &m.Content)
@@ -48,7 +54,7 @@ func (w *Warehouse) Made(ctx context.Context) (map[ModelPartition]Made, error) {
 }
 
 // SetMade records parts in the place of those of the same name.
-func (w *Warehouse) SetMade(ctx context.Context, made map[ModelPartition]Made) error {
+func (ms Models) SetMade(ctx context.Context, made map[ModelPartition]Made) error {
 	if len(made) == 0 {
 		return nil
 	}
@@ -58,7 +64,7 @@ func (w *Warehouse) SetMade(ctx context.Context, made map[ModelPartition]Made) e
 		keys = append(keys, "("+key+")")
 		rows = append(rows, "("+key+", "+schema.QuoteText(m.Inputs)+", "+schema.QuoteText(m.Content)+")")
 	}
-	return w.replace(ctx, []string{
+	return ms.replace(ctx, []string{
 		"DELETE FROM int.made WHERE (model, account_id, month) IN (" + strings.Join(keys, ", ") + ")",
 		"INSERT INTO int.made VALUES " + strings.Join(rows, ", ")})
 }
@@ -66,22 +72,22 @@ func (w *Warehouse) SetMade(ctx context.Context, made map[ModelPartition]Made) e
 // Full is the model's name with its schema.
 func (v View) Full() string { return v.Schema + "." + v.Name }
 
-// MakeModel creates a view, a macro, or a table with all its rows; that of a model by months has none yet. If the model
+// Make creates a view, a macro, or a table with all its rows; that of a model by months has none yet. If the model
 // is there without its comment after an error, the next attempt replaces it.
-func (w *Warehouse) MakeModel(ctx context.Context, v View) error {
-	return w.WithMemory(ctx, func() error { return execAll(ctx, w.conn, v.createSQL()) })
+func (ms Models) Make(ctx context.Context, v View) error {
+	return ms.w.WithMemory(ctx, func() error { return execAll(ctx, ms.w.conn, v.createSQL()) })
 }
 
 // replace runs statements in one transaction, with more memory if they need it.
-func (w *Warehouse) replace(ctx context.Context, statements []string) error {
+func (ms Models) replace(ctx context.Context, statements []string) error {
 	if len(statements) == 0 {
 		return nil
 	}
-	return w.WithMemory(ctx, func() error { return execTogether(ctx, w.conn, statements) })
+	return ms.w.WithMemory(ctx, func() error { return execTogether(ctx, ms.w.conn, statements) })
 }
 
 // MakeRows replaces the rows of a model that meet a condition; without one it replaces all.
-func (w *Warehouse) MakeRows(ctx context.Context, v View, where string) error {
+func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	remove, insert := "DELETE FROM "+v.Full(), "INSERT INTO "+v.Full()+" BY NAME "+v.SQL
 	if where != "" {
 		sql := v.SQL
@@ -92,7 +98,7 @@ func (w *Warehouse) MakeRows(ctx context.Context, v View, where string) error {
 		remove += " WHERE " + where
 		insert = "INSERT INTO " + v.Full() + " BY NAME FROM (\n" + sql + "\n) WHERE " + where
 	}
-	return w.replace(ctx, []string{remove, insert})
+	return ms.replace(ctx, []string{remove, insert})
 }
 
 // Contents returns a hash of the rows of a table by a key, which is an SQL expression of one text.

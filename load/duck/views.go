@@ -9,21 +9,21 @@ import (
 	"spendsync/schema"
 )
 
-// DropModels removes every model and macro that an earlier version made, and gives the tables their comments of now.
-func (w *Warehouse) DropModels(ctx context.Context) error {
-	statements, err := dropsOf(ctx, w.conn)
+// Drop removes every model and macro that an earlier version made, and gives the tables their comments of now.
+func (ms Models) Drop(ctx context.Context) error {
+	statements, err := dropsOf(ctx, ms.w.conn)
 	if err != nil {
 		return err
 	}
 	for _, t := range schema.Tables {
 		statements = append(statements, t.CommentSQL())
 	}
-	return w.replace(ctx, append(statements, "DELETE FROM int.made"))
+	return ms.replace(ctx, append(statements, "DELETE FROM int.made"))
 }
 
 // CommentColumns comments the columns of models, but for those of int: working tables, for no reader.
-func (w *Warehouse) CommentColumns(ctx context.Context, views []View) error {
-	comments, err := columnComments(ctx, w.conn, views)
+func (ms Models) CommentColumns(ctx context.Context, views []View) error {
+	comments, err := columnComments(ctx, ms.w.conn, views)
 	if err != nil {
 		return err
 	}
@@ -33,11 +33,11 @@ func (w *Warehouse) CommentColumns(ctx context.Context, views []View) error {
 		// has ended.
 		if v.IsTable {
 			tables = append(tables, comments[v.Full()]...)
-		} else if err := w.replace(ctx, atOnce(comments[v.Full()])); err != nil {
+		} else if err := ms.replace(ctx, atOnce(comments[v.Full()])); err != nil {
 			return err
 		}
 	}
-	return w.replace(ctx, atOnce(tables))
+	return ms.replace(ctx, atOnce(tables))
 }
 
 // createSQL makes the view, the table with its rows, or the macro.

@@ -13,16 +13,16 @@ import (
 // join without overlap, and the newest alone is current and open. Each version describes its predecessor correctly,
 // and the memory names only existing keys. The error, an [ErrDamaged], names the first key that breaks a rule.
 func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
-	if _, err := checkedEntities[R, P](t, identityOf(t), h, nil); err != nil {
+	if _, err := checkedEntities[R, P](t, identityOf(t), h); err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	return nil
 }
 
-// checkedEntities returns the entities of a consistent history, in order. They lie in the room if that is large enough.
-func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h Versions[R],
-	room []entity[R]) ([]entity[R], error) {
-	entities, err := entitiesOf(id, h.Rows, room)
+// checkedEntities returns the entities of a consistent history, in order.
+func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h Versions[R]) (
+	[]entity[R], error) {
+	entities, err := entitiesOf(id, h.Rows)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, durable.ErrDamaged)
 	}
@@ -47,8 +47,8 @@ func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R],
 }
 
 // entitiesOf cuts rows into entities; rows of one key lie together.
-func entitiesOf[R any](id identity[R], rows []R, room []entity[R]) ([]entity[R], error) {
-	entities := slices.Grow(room[:0], len(rows))
+func entitiesOf[R any](id identity[R], rows []R) ([]entity[R], error) {
+	entities := make([]entity[R], 0, len(rows))
 	for i := range rows {
 		order := -1
 		if i > 0 {

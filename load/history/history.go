@@ -47,10 +47,9 @@ func (a *advance[R, P]) begin(h Versions[R]) (err error) {
 		return err
 	}
 	a.replay = a.At == h.Memory.ObservedAt
-	if a.stored, err = checkedEntities[R, P](a.table, a.id, h, a.stored); err != nil {
+	if a.stored, err = checkedEntities[R, P](a.table, a.id, h); err != nil {
 		return err
 	}
-	a.entities = a.entities[:0]
 	for i := range a.stored {
 		th := &a.stored[i]
 		a.entities = append(a.entities, th)

@@ -281,18 +281,6 @@ func TestHistory_RefusesWhatItCannotJudge(t *testing.T) {
 	}
 }
 
-func blocked(campaign, source string) Seen[schema.SourceRule] {
-	return Seen[schema.SourceRule]{Row: schema.SourceRule{AccountID: "acme", CampaignID: campaign, SourceID: source,
-		Rule: schema.RuleBlocked}}
-}
-
-func bid(campaign, source string, bid schema.Money) Seen[schema.SourceRule] {
-	return Seen[schema.SourceRule]{Row: schema.SourceRule{
-		AccountID: "acme", CampaignID: campaign, SourceID: source, Rule: schema.RuleBid,
-		Bid: schema.Some(bid * 1_000000),
-	}}
-}
-
 // TestAdvance_FillsRaw: a reading that has gained a key gives the current version its JSON, and makes no version.
 func TestAdvance_FillsRaw(t *testing.T) {
 	b := campaigns(t)

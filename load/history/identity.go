@@ -66,9 +66,6 @@ func (id identity[R]) parts(row *R) []string {
 // text is the key of a row as one text.
 func (id identity[R]) text(row *R) string { return keyText(id.parts(row)) }
 
-// inGroup reports whether two rows are of one group: their keys have other parts, and share the first.
-func (id identity[R]) inGroup(a, b *R) bool { return len(id.key) > 1 && id.key[0](a) == id.key[0](b) }
-
 // compare is the order of the entities of two rows.
 func (id identity[R]) compare(a, b *R) int {
 	for _, part := range id.key {
@@ -88,6 +85,9 @@ func keyText(parts []string) string {
 	}
 	return strings.Join(escaped, "/")
 }
+
+// GroupKey returns the key of the group of entities whose keys have that first part.
+func GroupKey(first string) string { return keyText([]string{first, ""}) }
 
 // groupOf returns the key of the group of an entity: the first part of its key, and a slash. It is empty if the key
 // has no other part.

@@ -44,8 +44,8 @@ func (m Memory) Forget() Memory {
 	return m
 }
 
-// byGroup cuts the memory into those of the groups with listed entities.
-func (m Memory) byGroup() map[string]Memory {
+// ByGroup cuts the memory into those of the groups with listed entities, by [GroupKey].
+func (m Memory) ByGroup() map[string]Memory {
 	groups := map[string]Memory{}
 	of := func(key string) Memory {
 		is, ok := groups[groupOf(key)]
@@ -62,6 +62,20 @@ func (m Memory) byGroup() map[string]Memory {
 		of(key).Never[key] = columns
 	}
 	return groups
+}
+
+// Add adds the entities of another memory.
+func (m *Memory) Add(o Memory) {
+	m.Missed, m.Never = added(m.Missed, o.Missed), added(m.Never, o.Never)
+}
+
+// added adds the second map to the first.
+func added[V any](to, more map[string]V) map[string]V {
+	if to == nil && len(more) > 0 {
+		to = map[string]V{}
+	}
+	maps.Copy(to, more)
+	return to
 }
 
 // remember adds the entities of an observation to the memory, and hands over when each was last confirmed.

@@ -85,8 +85,8 @@ type Stats struct {
 	Missing   int64 // absent from a complete listing, and not deleted yet
 }
 
-// add adds up.
-func (s *Stats) add(o Stats) {
+// Add adds up.
+func (s *Stats) Add(o Stats) {
 	s.Changed = s.Changed || o.Changed
 	s.FirstSeen += o.FirstSeen
 	s.Stubs += o.Stubs

@@ -13,14 +13,14 @@ import (
 )
 
 // Batches checks the bytes of a published file, then yields its rows as parquet.Batches does.
-func Batches[R any](disk durable.Disk, dir, path string, info *File, t schema.TableOf[R]) iter.Seq2[[]R,
-	error] {
+func Batches[R any](disk durable.Disk, dir, path string, info *File, t schema.TableOf[R],
+	columns ...string) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		if err := CheckBytes(disk, dir, path, info); err != nil {
 			yield(nil, err)
 			return
 		}
-		parquet.Batches(disk, filepath.Join(dir, path), t)(yield)
+		parquet.Batches(disk, filepath.Join(dir, path), t, columns...)(yield)
 	}
 }
 

@@ -45,9 +45,9 @@ func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, er
 // filled one after the other.
 const rowsPerBatch = 1024
 
-// Batches reads the rows of a file about a thousand at a time. The slice is valid only until
-// the next iteration; the texts of its rows stay valid. Nothing follows an error.
-func Batches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.Seq2[[]R, error] {
+// Batches reads the rows of a file about a thousand at a time, or only some columns of them. The slice is valid only
+// until the next iteration; the texts of its rows stay valid. Nothing follows an error.
+func Batches[R any](d durable.Disk, path string, t schema.TableOf[R], columns ...string) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		f, err := open(d, path, t.Table)
 		if err != nil {
@@ -55,12 +55,29 @@ func Batches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.Seq2[
 			return
 		}
 		defer f.close()
-		rows := make([]R, min(rowsPerBatch, f.rows))
-		batchesOf(f, t, func(n int64) []R {
-			clear(rows)
-			return rows[:n]
-		})(yield)
+		for i, c := range t.Columns {
+			if len(columns) > 0 && !slices.Contains(columns, c.Name) {
+				f.columns[i].index = -1
+			}
+		}
+		rowsOf(f, t, f.parquet.RowGroups())(yield)
 	}
+}
+
+// rowsOf reads the rows of some row groups as [Batches] does.
+func rowsOf[R any](f *file, t schema.TableOf[R], groups []parquet.RowGroup) iter.Seq2[[]R, error] {
+	f.rows = 0
+	for _, g := range groups {
+		f.rows += g.NumRows()
+	}
+	for i := range f.columns {
+		f.columns[i].groups = groups
+	}
+	rows := make([]R, min(rowsPerBatch, f.rows))
+	return batchesOf(f, t, func(n int64) []R {
+		clear(rows)
+		return rows[:n]
+	})
 }
 
 // batchesOf reads each batch of rows into a buffer from room. The buffer is zeroed: a NULL leaves
@@ -186,6 +203,7 @@ func (f *watchedFile) ReadAt(p []byte, off int64) (int, error) {
 // file is a Parquet file of a table that is being read.
 type file struct {
 	disk    *watchedFile
+	parquet *parquet.File
 	path    string
 	table   *schema.Table
 	rows    int64
@@ -230,7 +248,7 @@ func (f *file) parse(size int64) error {
 		return fmt.Errorf("%s has the columns %v, not those of %s: %w", f.path, names, f.table.FullName(),
 			durable.ErrDamaged)
 	}
-	f.rows = p.NumRows()
+	f.parquet, f.rows = p, p.NumRows()
 	f.columns = make([]columnReader, len(f.table.Columns))
 	for i, c := range f.table.Columns {
 		f.columns[i].groups, f.columns[i].index = p.RowGroups(), slices.Index(names, c.Name)

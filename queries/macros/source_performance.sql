@@ -52,6 +52,8 @@ ruled AS (
     r.account_id, r.campaign_id, r.source_id, min(r.bid) FILTER (WHERE r.rule = 'bid_override') AS bid_override,
     coalesce(min(r.rule) FILTER (WHERE r.rule = 'blocked'), min(r.rule) FILTER (WHERE r.rule = 'allowed')) AS list_rule
   FROM main.source_rule_history AS r
+  -- Most rules are about sources without rows.
+  SEMI JOIN measured AS m ON m.account_id = r.account_id AND m.campaign_id = r.campaign_id AND m.source_id = r.source_id
   WHERE r.is_current AND NOT r.is_deleted
   GROUP BY r.account_id, r.campaign_id, r.source_id
 ),

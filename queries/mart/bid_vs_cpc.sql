@@ -45,9 +45,11 @@ source_bid AS (
   -- A bid that the first read of the campaign's sources found is taken to have held before.
   SELECT
     r.account_id, r.campaign_id, r.source_id,
-    r.bid, r.valid_to,
+    r.bid, r.valid_to, r.is_current,
     CASE WHEN r.version_no = 1 AND coalesce(r.valid_from <= l.first_look_at, true) THEN to_timestamp(0) ELSE r.valid_from END AS counts_from
   FROM main.source_rule_history AS r
+  -- Most rules are about sources without rows.
+  SEMI JOIN int.source_window AS w ON w.account_id = r.account_id AND w.campaign_id = r.campaign_id AND w.source_id = r.source_id
   LEFT JOIN looked AS l ON l.account_id = r.account_id AND l.campaign_id = r.campaign_id
   WHERE r.rule = 'bid_override' AND NOT r.is_deleted
 ),
@@ -149,9 +151,8 @@ judged AS (
   JOIN of_campaign AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id
   LEFT JOIN main.campaign_history AS c ON c.account_id = s.account_id AND c.campaign_id = s.campaign_id AND c.is_current
   LEFT JOIN int.bid_state AS m ON m.account_id = s.account_id AND m.campaign_id = s.campaign_id
-  LEFT JOIN main.source_rule_history AS o
-    ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id AND o.source_id = s.source_id
-    AND o.rule = 'bid_override' AND o.is_current AND NOT o.is_deleted
+  LEFT JOIN source_bid AS o
+    ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id AND o.source_id = s.source_id AND o.is_current
   LEFT JOIN int.source_judgement AS q ON q.account_id = s.account_id AND q.campaign_id = s.campaign_id AND q.source_id = s.source_id
   LEFT JOIN int.bid_elasticity AS e ON e.account_id = s.account_id
 ),

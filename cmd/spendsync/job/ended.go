@@ -32,7 +32,9 @@ func (r *settingsStage) findEnded(s *settings, campaigns []schema.Campaign) {
 	for i := range campaigns {
 		c := &campaigns[i]
 		r.ended[c.CampaignID] = c.IsCurrent && c.IsDeleted && s.isUnlisted(c.CampaignID)
-		r.endsNow = r.endsNow || r.ended[c.CampaignID] && c.ValidFrom == s.at
+		if r.ended[c.CampaignID] && c.ValidFrom == s.at {
+			r.endNow = append(r.endNow, c.CampaignID)
+		}
 	}
 }
 

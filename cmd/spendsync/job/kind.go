@@ -113,7 +113,7 @@ func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) (isF
 type settingsStage struct {
 	*session
 	ended     map[string]bool  // campaigns whose creatives and rules end with them; set by findEnded
-	endsNow   bool             // some of them end in this run
+	endNow    []string         // those of them that end in this run
 	versions  int64            // that are new
 	was, next history.Readings // before and after this run
 	part      load.StagedChange

@@ -3,8 +3,8 @@ package job
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -43,26 +43,32 @@ func readSources(n *settingsReader, a transform.Reply) error {
 	return nil
 }
 
-// rulesIn returns the rules of one read.
+// rulesIn returns the rules of one read, in the order of their history.
 func rulesIn(read transform.SourceRead) []sourceRule {
 	rules := make([]sourceRule, len(read.Rules))
 	for i, r := range read.Rules {
 		rules[i] = sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid}
 	}
+	sortRules(rules)
 	return rules
+}
+
+func sortRules(rules []sourceRule) {
+	slices.SortFunc(rules, func(a, b sourceRule) int {
+		return cmp.Or(strings.Compare(a.source, b.source), strings.Compare(a.rule, b.rule))
+	})
 }
 
 // isRead reports whether a kind of rules of a campaign was read.
 func (s *settings) isRead(campaign, kind string) bool {
-	return s.campaigns[campaign] != nil &&
-		s.campaigns[campaign].whole[kind]
+	return s.campaigns[campaign] != nil && s.campaigns[campaign].whole[kind]
 }
 
 // confirm compares the rules that were read with the stored ones, and reads the source settings again that lack
 // some: a rule ends when two readings in a row lack it that could read its kind. If the two differ, the rules of both
 // stand, and the next run reads them again.
 func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
-	lacking, differ, err := k.lacking(n.s.store, n.read)
+	differ, lacking, err := k.differing(n.s.store, n.read)
 	if err != nil {
 		n.fail("source settings", "rules", "failed", err)
 		for id := range n.read.campaigns {
@@ -113,93 +119,113 @@ func unionOf(first, second []sourceRule) []sourceRule {
 			all = append(all, r)
 		}
 	}
+	sortRules(all)
 	return all
 }
 
-// lacking returns the campaigns whose source settings lack stored rules of a kind that was read, and whether any rule
-// differs from the stored ones: then the history of rules must be advanced. It reads the stored rules once.
-func (ruleKind) lacking(store *load.Store, s *settings) (lacking []string, differ bool, err error) {
-	now, same := map[schema.Place]schema.Null[schema.Money]{}, 0
+// differing returns the campaigns whose rules differ from the stored ones, and those of them that lack stored rules of
+// a kind that was read, both sorted. It reads the rules that are in force once.
+func (k ruleKind) differing(store *load.Store, s *settings) (differ, lacking []string, err error) {
+	added, err := load.AddedColumns(store, schema.SourceRuleHistory)
+	if err != nil {
+		return nil, nil, err
+	}
+	isStored := map[string]bool{}
+	for campaign, stored := range k.stored(store, &err) {
+		isStored[campaign] = true
+		c := s.campaigns[campaign]
+		isOther := c != nil && c.rules != nil && !slices.Equal(stored, c.rules)
+		if isOther || len(added) > 0 {
+			differ = append(differ, campaign)
+		}
+		if isOther && c.lacksRules(stored) {
+			lacking = append(lacking, campaign)
+		}
+	}
 	for campaign, c := range s.campaigns {
-		for _, r := range c.rules {
-			now[schema.Place{CampaignID: campaign, Part: r.rule, EntityID: r.source}] = r.bid
+		if !isStored[campaign] && len(c.rules) > 0 {
+			differ = append(differ, campaign)
 		}
 	}
-	stored, err := load.StoredGroups(store, schema.SourceRuleHistory)
-	if err != nil || stored.Stored == nil {
-		return nil, len(now) > 0, err
-	}
-	for rows, err := range stored.Stored {
-		if err != nil {
-			return nil, false, err
-		}
-		for i := range rows {
-			r := &rows[i]
-			if !r.IsCurrent || r.IsDeleted {
-				continue
-			}
-			if bid, is := now[r.Place()]; is && bid == r.Bid {
-				same++
-			} else if !is && s.isRead(r.CampaignID, r.Rule) {
-				lacking = append(lacking, strings.Clone(r.CampaignID))
-			}
-		}
-	}
-	return slices.Compact(lacking), same < len(now) || len(lacking) > 0 || len(stored.Added) > 0, nil
+	slices.Sort(differ)
+	return differ, lacking, err
 }
 
-// stage adds the rules of sources to their history, campaign by campaign: there may be
-// hundreds of thousands. If none has changed, their file is not read.
+// lacksRules reports whether a reading lacks one of the stored rules, of a kind that it could read.
+func (c *readCampaign) lacksRules(stored []sourceRule) bool {
+	has := map[[2]string]bool{}
+	for _, r := range c.rules {
+		has[[2]string{r.source, r.rule}] = true
+	}
+	return slices.ContainsFunc(stored, func(r sourceRule) bool {
+		return c.whole[r.rule] && !has[[2]string{r.source, r.rule}]
+	})
+}
+
+// stored yields the rules that are in force by campaign, in the order of their history; they are valid only until the
+// next iteration. It ends at the first error.
+func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sourceRule] {
+	return func(yield func(string, []sourceRule) bool) {
+		campaign, rules := "", []sourceRule{}
+		isFirst := true
+		for rows, err := range load.StoredColumns(store, schema.SourceRuleHistory, "campaign_id", "source_id", "rule",
+			"is_current", "is_deleted", "bid") {
+			if err != nil {
+				*failed = err
+				return
+			}
+			for i := range rows {
+				r := &rows[i]
+				if isFirst || r.CampaignID != campaign {
+					if !isFirst && !yield(campaign, rules) {
+						return
+					}
+					campaign, rules, isFirst = strings.Clone(r.CampaignID), rules[:0], false
+				}
+				if r.IsCurrent && !r.IsDeleted {
+					rules = append(rules, sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid})
+				}
+			}
+		}
+		if !isFirst {
+			yield(campaign, rules)
+		}
+	}
+}
+
+// stage adds the rules of sources to their history. There may be hundreds of thousands: only those of campaigns whose
+// rules differ or end are advanced.
 func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	t := schema.SourceRuleHistory
-	h, err := load.StoredGroups(r.store, t)
-	if err != nil {
-		return err
-	}
 	for p := range r.was { // the end of a campaign confirms that its rules have ended
 		if r.ended[p.CampaignID] && p.EntityID == "" && slices.Contains(ruleKinds, p.Part) {
 			r.next[p] = s.since
 		}
 	}
-	if !s.rulesDiffer && !r.endsNow && h.Stored != nil {
-		return r.confirmUnchangedRules(s, h.Memory)
+	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.rulesDiffer, r.endNow))))
+	r.keepOtherRules(s, names)
+	if len(names) == 0 {
+		is := r.store.Account().Memory[t.Name]
+		is.ObservedAt = s.at
+		return load.PutMemory(r.store, r.area, &r.part, t, is)
 	}
-	o, seen := k.observed(r, s)
-	var memory history.Memory
-	var st history.Stats
-	var differ []string
-	err = load.PutGroups(r.store, r.area, &r.part, t, func(yield func([]schema.SourceRule, error) bool) {
-		stopped := errors.New("nothing more is asked for")
-		put := func(rows []schema.SourceRule, is bool) error {
-			if is {
-				differ = append(differ, rows[0].CampaignID)
-			}
-			if !yield(rows, nil) {
-				return stopped
-			}
-			return nil
-		}
-		memory, st, err = history.AdvanceGroups(t, t.Tracked(), h, o, seen, put)
-		if err != nil && !errors.Is(err, stopped) {
-			yield(nil, err)
-		}
-	}, &memory)
+	var sum history.Stats
+	o := k.observation(r, s)
+	err := load.PutGroups(r.store, r.area, &r.part, t, names, s.at, func(campaign string,
+		h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], history.Stats, error) {
+		o.Seen = s.rowsOfRules(r.Account, campaign)
+		next, st, err := history.Advance(t, t.Tracked(), h, o)
+		sum.Add(st)
+		return next, st, err
+	})
 	if err == nil {
-		r.part.PutDiffering(t.Table, differ)
-		r.noteAdvance(t.Table, st)
+		r.noteAdvance(t.Table, sum)
 	}
 	return err
 }
 
-// observed returns the observation of the rules, and those that were read by campaign.
-func (ruleKind) observed(r *settingsStage, s *settings) (o history.Observation[schema.SourceRule],
-	seen []history.SeenGroup[schema.SourceRule]) {
-	for _, campaign := range slices.Sorted(maps.Keys(s.campaigns)) {
-		if s.campaigns[campaign].rules != nil {
-			rows := func() []history.Seen[schema.SourceRule] { return s.rowsOfRules(r.Account, campaign) }
-			seen = append(seen, history.SeenGroup[schema.SourceRule]{Name: campaign, Seen: rows})
-		}
-	}
+// observation returns the observation of the rules, without those that were read.
+func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[schema.SourceRule] {
 	return history.Observation[schema.SourceRule]{
 		Since: s.since, At: s.at, RunID: r.RunID, Patience: schema.SourceRuleHistory.Patience,
 		Absence: func(rule *schema.SourceRule) history.Absence {
@@ -207,31 +233,30 @@ func (ruleKind) observed(r *settingsStage, s *settings) (o history.Observation[s
 		},
 		Confirmed: func(rule *schema.SourceRule) schema.Instant { return r.was.Confirmed(rule.Place()) },
 		Confirm:   func(rule *schema.SourceRule, at schema.Instant) { r.next.Confirm(rule.Place(), at) },
-	}, seen
+	}
 }
 
-// confirmUnchangedRules carries all rules of sources forward when none has changed, and confirms the kinds of rules
-// that were read.
-func (r *settingsStage) confirmUnchangedRules(s *settings, was history.Memory) error {
+// keepOtherRules keeps when rules of the campaigns that do not advance were confirmed, if their kind was not read now.
+func (r *settingsStage) keepOtherRules(s *settings, advance []string) {
 	for p, at := range r.was {
-		isRule := slices.Contains(ruleKinds, p.Part)
-		if isRule && p.EntityID != "" && !s.isRead(p.CampaignID, p.Part) && !r.ended[p.CampaignID] {
+		_, advances := slices.BinarySearch(advance, p.CampaignID)
+		isRule := slices.Contains(ruleKinds, p.Part) && p.EntityID != ""
+		if isRule && !advances && !s.isRead(p.CampaignID, p.Part) && !r.ended[p.CampaignID] {
 			r.next[p] = at
 		}
 	}
-	was.ObservedAt = s.at
-	return load.PutMemory(r.store, r.area, &r.part, schema.SourceRuleHistory, was)
 }
 
 // ruleKinds are the kinds of rules of sources.
 var ruleKinds = []string{schema.RuleBlocked, schema.RuleAllowed, schema.RuleBid, schema.RuleOptimized}
 
-// rowsOfRules returns the observed rules of a campaign, in the order of their history.
+// rowsOfRules returns the rules of a campaign as they were read.
 func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
-	rules := s.campaigns[campaign].rules
-	slices.SortFunc(rules, func(a, b sourceRule) int {
-		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.rule, b.rule))
-	})
+	c := s.campaigns[campaign]
+	if c == nil || c.rules == nil {
+		return nil
+	}
+	rules := c.rules
 	seen := make([]history.Seen[schema.SourceRule], len(rules))
 	for i, r := range rules {
 		seen[i].Row = schema.SourceRule{AccountID: account, CampaignID: campaign, SourceID: r.source, Rule: r.rule,

@@ -37,7 +37,7 @@ type settings struct {
 	lines    []schema.EntityRead // for ops.entity_read
 	findings []finding
 
-	rulesDiffer bool // rules of sources differ from the stored ones
+	rulesDiffer []string // campaigns whose rules of sources differ from the stored ones, sorted
 
 	skipped int      // settled campaigns that were not read
 	left    int      // listed campaigns that the budget did not reach

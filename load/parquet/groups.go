@@ -1,0 +1,278 @@
+package parquet
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/parquet-go/parquet-go"
+
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+// cut is how the rows of a grouped table are cut into row groups: with the first group that begins after so many rows,
+// and within a group after so many. Row groups of equal rows are therefore equal, whatever other row groups hold.
+type cut struct{ least, most int64 }
+
+// ofGroups is the cut of all files. Each row group takes some 3 KB of the file's footer, so there are not more of them.
+var ofGroups = cut{16 << 10, rowsPerGroup}
+
+// cutKey is the key of a file that was cut so; its value is least.
+const cutKey = "spendsync.row_group_rows"
+
+// WriteRows is [Write] of rows, which cuts those of a grouped table between their groups.
+func WriteRows[R any](out io.Writer, t schema.TableOf[R], rows iter.Seq[R]) (int64, error) {
+	if t.Group() == nil {
+		return Write(out, t.Table, RecordsOf(t, rows))
+	}
+	w := newGroupWriter(out, t, ofGroups)
+	for row := range rows {
+		if err := w.add(&row); err != nil {
+			return 0, err
+		}
+	}
+	return w.close()
+}
+
+// ReplaceGroups writes the file at path again, with other rows in the named groups: those that replace returns for the
+// stored ones, of which a new group has none. names must be sorted. A row group without any of them is copied, byte by
+// byte, so the cost follows from the groups that are named. An empty path is a file without rows.
+func ReplaceGroups[R any](out io.Writer, d durable.Disk, path string, t schema.TableOf[R], names []string,
+	replace func(name string, stored []R) ([]R, error)) (rows int64, err error) {
+	return replaceGroups(newGroupWriter(out, t, ofGroups), d, path, names, replace)
+}
+
+func replaceGroups[R any](w *groupWriter[R], d durable.Disk, path string, names []string,
+	replace func(name string, stored []R) ([]R, error)) (rows int64, err error) {
+	r := &replacement[R]{groupWriter: w, names: names, replace: replace}
+	if path != "" {
+		f, err := open(d, path, w.table.Table)
+		if err != nil {
+			return 0, err
+		}
+		defer f.close()
+		if err := r.file(f); err != nil {
+			return 0, err
+		}
+	}
+	if err := r.endGroup(); err != nil {
+		return 0, err
+	}
+	for _, name := range r.names {
+		if err := r.give(name, nil); err != nil {
+			return 0, err
+		}
+	}
+	return w.close()
+}
+
+// groupWriter writes a grouped table.
+type groupWriter[R any] struct {
+	cut
+	table   schema.TableOf[R]
+	w       fileWriter
+	values  []parquet.Value
+	batch   []R    // the last rows, of one row group
+	inGroup int64  // rows of the row group, with those of batch
+	last    string // group of the last row
+	rows    int64  // of the file
+	copied  int    // row groups
+}
+
+func newGroupWriter[R any](out io.Writer, t schema.TableOf[R], c cut) *groupWriter[R] {
+	options := append(writerOptions(t.Table, 0), parquet.KeyValueMetadata(cutKey, strconv.FormatInt(c.least, 10)))
+	return &groupWriter[R]{cut: c, table: t, w: parquet.NewWriter(out, options...),
+		values: make([]parquet.Value, 0, valuesPerBatch)}
+}
+
+// isCutBefore reports whether a row of a group would be the first of its row group.
+func (w *groupWriter[R]) isCutBefore(group string) bool {
+	return w.inGroup == 0 || w.inGroup >= w.most || w.inGroup >= w.least && group != w.last
+}
+
+func (w *groupWriter[R]) add(row *R) error {
+	group := w.table.Group()(row)
+	if w.isCutBefore(group) {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	w.batch, w.last = append(w.batch, *row), group
+	w.inGroup++
+	if len(w.batch) < RecordRows {
+		return nil
+	}
+	return w.write()
+}
+
+// write hands the batch on. The pages of a row group follow from its batches, which begin with it.
+func (w *groupWriter[R]) write() error {
+	rec := w.table.Record(memory.DefaultAllocator, w.batch)
+	defer rec.Release()
+	w.rows += int64(len(w.batch))
+	w.batch = w.batch[:0]
+	return writeRecord(w.w, w.table.Table, rec, w.values)
+}
+
+// flush ends the row group.
+func (w *groupWriter[R]) flush() error {
+	if len(w.batch) > 0 {
+		if err := w.write(); err != nil {
+			return err
+		}
+	}
+	w.inGroup = 0
+	return durable.Storage(w.w.Flush())
+}
+
+// copy adds a row group of another file as it is.
+func (w *groupWriter[R]) copy(g parquet.RowGroup) error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	n, err := w.w.WriteRowGroup(g)
+	w.rows += n
+	w.copied++
+	return durable.Storage(err)
+}
+
+func (w *groupWriter[R]) close() (rows int64, err error) {
+	if err := w.flush(); err != nil {
+		return 0, err
+	}
+	return w.rows, durable.Storage(w.w.Close())
+}
+
+// replacement is a file that is being written again with other rows in some groups.
+type replacement[R any] struct {
+	*groupWriter[R]
+	names    []string // of groups to replace that are still to come, sorted
+	replace  func(name string, stored []R) ([]R, error)
+	group    string // that is being read
+	isOther  bool   // it is replaced
+	stored   []R    // its rows, if it is
+	hasGroup bool
+}
+
+// file adds a stored file.
+func (r *replacement[R]) file(f *file) error {
+	groups, err := f.rowGroups(strconv.FormatInt(r.least, 10), r.table.Table)
+	if err != nil {
+		return err
+	}
+	for i, g := range groups {
+		if g.canCopy {
+			if err := r.beginGroup(g.first); err != nil {
+				return err
+			}
+			named := len(r.names) > 0 && (r.names[0] <= g.last || i == len(groups)-1)
+			if !r.isOther && !named && r.isCutBefore(g.first) {
+				if err := r.copy(g.rows[0]); err != nil {
+					return f.unread(err)
+				}
+				r.group = g.last
+				continue
+			}
+		}
+		for rows, err := range rowsOf(f, r.table, g.rows) {
+			if err == nil {
+				err = r.addAll(rows)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *replacement[R]) addAll(rows []R) error {
+	for i := range rows {
+		err := r.beginGroup(r.table.Group()(&rows[i]))
+		switch {
+		case err != nil:
+		case r.isOther:
+			r.stored = append(r.stored, rows[i])
+		default:
+			err = r.add(&rows[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginGroup begins the group of the next stored row, unless it has begun, after the new groups that come before it.
+func (r *replacement[R]) beginGroup(name string) error {
+	if r.hasGroup && name == r.group {
+		return nil
+	}
+	if r.hasGroup && name < r.group {
+		return fmt.Errorf("%s: rows of %q are stored after those of %q: %w", r.table.FullName(), name, r.group,
+			durable.ErrDamaged)
+	}
+	if err := r.endGroup(); err != nil {
+		return err
+	}
+	for len(r.names) > 0 && r.names[0] < name {
+		if err := r.give(r.names[0], nil); err != nil {
+			return err
+		}
+		r.names = r.names[1:]
+	}
+	r.group, r.hasGroup = name, true
+	if r.isOther = len(r.names) > 0 && r.names[0] == name; r.isOther {
+		r.names = r.names[1:]
+	}
+	return nil
+}
+
+// endGroup adds the rows that replace those of the group that was read.
+func (r *replacement[R]) endGroup() error {
+	if !r.isOther {
+		return nil
+	}
+	err := r.give(r.group, r.stored)
+	r.isOther, r.stored = false, r.stored[:0]
+	return err
+}
+
+// give adds the rows that replace the stored ones of a group.
+func (r *replacement[R]) give(name string, stored []R) error {
+	rows, err := r.replace(name, stored)
+	for i := range rows {
+		if err == nil {
+			err = r.add(&rows[i])
+		}
+	}
+	return err
+}
+
+// rowGroup is a row group of a file, or all of them if the file is cut otherwise.
+type rowGroup struct {
+	rows        []parquet.RowGroup
+	canCopy     bool
+	first, last string // groups of its first and its last row
+}
+
+// rowGroups returns the row groups of a file of a grouped table.
+func (f *file) rowGroups(cut string, t *schema.Table) (all []rowGroup, err error) {
+	rows := f.parquet.RowGroups()
+	is, _ := f.parquet.Lookup(cutKey)
+	version, _ := f.parquet.Lookup(versionKey)
+	if is != cut || version != fmt.Sprint(t.FilesVersion()) {
+		return []rowGroup{{rows: rows}}, nil
+	}
+	group := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Key && c.Name != "account_id" })
+	for i, g := range rows {
+		of := f.parquet.Metadata().RowGroups[i].Columns[f.columns[group].index].MetaData.Statistics
+		all = append(all, rowGroup{rows: []parquet.RowGroup{g}, canCopy: true, first: string(of.MinValue),
+			last: string(of.MaxValue)})
+	}
+	return all, nil
+}
