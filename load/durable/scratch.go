@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -34,21 +35,29 @@ func MakeScratch(parent string) (*Scratch, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrTempDir, Storage(err))
 		}
-		lock, err := OS.Lock(filepath.Join(dir, "lock"))
-		if lock != nil {
+		file := filepath.Join(dir, "lock")
+		lock, err := OS.Lock(file)
+		if lock != nil && Exists(file) {
 			return &Scratch{dir, lock}, nil
 		}
+		if lock != nil {
+			_ = lock.Close()
+		}
 		_ = os.RemoveAll(dir)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w: %w", ErrTempDir, Storage(err))
 		}
-		// Another process took the lock for that of a dead process in the instant before this one had it.
+		// Another process took the folder for that of a dead one before this one had its lock, and may have removed it.
 	}
 }
 
-// Remove removes the folder with all files in it.
+// Remove removes the folder with all files in it. Another process that sweeps may put a lock file into it meanwhile.
 func (s *Scratch) Remove() error {
-	return errors.Join(Storage(os.RemoveAll(s.Dir)), s.lock.Close())
+	err := os.RemoveAll(s.Dir)
+	for tries := 0; err != nil && tries < 5; tries++ {
+		err = os.RemoveAll(s.Dir)
+	}
+	return errors.Join(Storage(err), s.lock.Close())
 }
 
 // sweepScratch removes the folders of dead processes. A folder that cannot be removed, for example another user's,

@@ -3,6 +3,7 @@ package durable
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
@@ -46,4 +47,25 @@ func TestScratch_OfDeadProcessesGoes(t *testing.T) {
 	if _, err := MakeScratch(filepath.Join(parent, "none")); err == nil {
 		t.Error("a folder below nothing")
 	}
+}
+
+// TestScratch_ManyAtOnce: one that is swept by another process before it has its lock is made again.
+func TestScratch_ManyAtOnce(t *testing.T) {
+	parent := t.TempDir()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				s, err := MakeScratch(parent)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.Remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
