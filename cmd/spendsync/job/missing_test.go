@@ -315,7 +315,8 @@ func TestMissing_RulesEndAfterTwoReadings(t *testing.T) {
 func TestMissing_NoRuleEndsByAReadingThatCannotReadIt(t *testing.T) {
 	w, e := missingWorld(t, func(c *adsim.Config) { c.Sources = 600 })
 	campaign := w.ask("SELECT arg_max(campaign_id, n) FROM (SELECT campaign_id, count(*) AS n " +
-		"FROM source_rule_history WHERE rule = 'bid_override' AND campaign_id IN (SELECT campaign_id FROM campaign_history " +
+		"FROM source_rule_history WHERE rule = 'bid_override' AND campaign_id IN " +
+		"(SELECT campaign_id FROM campaign_history " +
 		"WHERE is_current AND status <> 'archived') GROUP BY 1)")
 	bids, seen := regexp.MustCompile(`"bid_overrides":\[[^\]]*\]`), 0
 	e.edit = func(path, body string) (int, string) {
