@@ -79,7 +79,7 @@ func (m *memory) acquire(ctx context.Context, n int64) error {
 	return err
 }
 
-// release returns what the reply holds.
+// release gives the reply's share of the memory back.
 func (m *memory) release() {
 	held := m.held
 	if m.alone {

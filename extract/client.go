@@ -45,8 +45,8 @@ type Options struct {
 	Timeout time.Duration // 0: one minute
 	// TimeoutName is the operator's name of Timeout. Failures by timeout name it; empty: they do not.
 	TimeoutName string
-	// RetryBudget is how long the client waits for a service that fails, with all of its requests together: an answer
-	// to a question that had failed begins it anew. Once it is used up, each question is sent once.
+	// RetryBudget is how long all requests of the client together may wait for a service that fails. An answer to a
+	// question that had failed refills it. Once it is used up, each question is sent once.
 	RetryBudget time.Duration // 0: ten minutes
 	// PerMinute is how many requests any 60 seconds may hold, retries included.
 	PerMinute int // 0: no limit

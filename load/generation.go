@@ -27,7 +27,7 @@ type generation struct {
 }
 
 // newGeneration begins the generation after the published one, which may be newer than at the start of this run because
-// another account published. It changes other accounts than that of its run for a new day, a new schema or new views.
+// another account published. It rewrites files of other accounts only if the day, the schema or the views are new.
 func newGeneration(s *Store, a *Area, everyAccount bool) (*generation, error) {
 	base, err := s.published(s.base)
 	if err != nil && !errors.Is(err, durable.ErrEmpty) {

@@ -28,7 +28,7 @@ type DayRows struct {
 	NoClicks bool
 	Aside    []schema.RefusedRow // rows that are refused or unread in part, with their JSON; at most mostAside
 	Unknown  []extract.UnknownKey
-	Pieces   []schema.Piece // empty: the pages are those of the day
+	Pieces   []schema.Piece // of a day read campaign by campaign; empty: whole pages
 }
 
 // NewDayRows returns rows without any. Rows read with one interner share their IDs.

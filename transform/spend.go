@@ -141,7 +141,7 @@ func (r *spendReader) stray(l *extract.SpendLine) *RowError {
 	return nil
 }
 
-// row fills a row but for its measures, or returns the value that refuses it.
+// row fills the key and the label of a row, or returns the value for which the row is refused.
 func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	*to = schema.Spend{
 		AccountID: r.c.Account, ReportDate: r.c.Day,

@@ -3,7 +3,7 @@
     page.py SPENDSYNC DATA_DIR
 
 Sums and their ratios are computed here: days, campaigns, sources, money and runs. What a model derives from them (ranges,
-verdicts, what is at stake) the cases of package queries hold. At the end each number is
+verdicts, what is at stake) is compared with the views by TestReport_NumbersAgreeEverywhere. At the end each number is
 changed, one at a time, and every change must be refused.
 """
 import collections

@@ -26,7 +26,7 @@ type call struct {
 	terminal
 	now       func() time.Time
 	transport http.RoundTripper // to both interfaces; nil: the network
-	bucket    remote.Options    // of tests; zero: the usual pauses
+	bucket    remote.Options    // set by tests; zero: the usual pauses
 	limits    runLimits
 	grace     atomic.Int64 // how long after a signal the command may go on
 	exit      func(int)    // os.Exit in main; nil in tests

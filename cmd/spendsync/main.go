@@ -1,8 +1,8 @@
 // Command spendsync copies the spend report and the settings of a push advertising account into
 // Parquet files and a DuckDB file; each day is held to the service's own count or sum.
 //
-// Run "spendsync help" for the commands and "spendsync help config" for the variables; the README
-// explains how to operate it and how to read its output.
+// Run "spendsync help" for the commands and "spendsync help config" for the variables. deploy/README.md is the manual
+// of operators, queries/README.md that of analysts.
 package main
 
 import (

@@ -15,8 +15,7 @@ type Seen[R any] struct {
 	// Unread names the columns that could not be read: they take the last known
 	// value before anything is compared, whatever Row has there.
 	Unread []string
-	// FillsRaw lets the current version take the JSON of this reading, in the column raw: it has gained a key. That is
-	// no change.
+	// FillsRaw means that the reading differs only by a new key: the column raw takes its JSON, and no version begins.
 	FillsRaw bool
 }
 

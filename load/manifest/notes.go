@@ -14,7 +14,7 @@ import (
 // example that its own sum of a day is above that of the rows. The data is stored: a note never stands for a day that
 // is missing. It ends every run with exit 4 until the difference is gone or a person accepts it.
 type Note struct {
-	Name    string `json:"name"`    // cause, place and form; a day that is accepted has its date
+	Name    string `json:"name"`    // for example report.day-total.above; of a day that a person accepted its date
 	Message string `json:"message"` // as of the last run that saw it
 	// Size is of the largest difference, in percent, rounded up; 0: it has no size.
 	Size        int64          `json:"size,omitzero"`

@@ -29,8 +29,7 @@ const pageBytes = 1 << 20
 // valuesPerBatch is how many values pass between Arrow and Parquet at a time.
 const valuesPerBatch = 4096
 
-// versionKey is the key of the schema version in which the columns of the file's table had
-// last changed when the file was written.
+// versionKey is the metadata key of the schema version that last changed the columns of the file's table.
 const versionKey = "spendsync.schema_version"
 
 // Metadata returns the keys and values that identify a file.

@@ -88,7 +88,7 @@ type list struct {
 	Files      []File `json:"files"`
 }
 
-// pushed is pushed.json: the pointer after which everything was done.
+// pushed is pushed.json: the last pointer whose follow-up work is done.
 type pushed struct {
 	Pointer *Pointer `json:"pointer"`
 }

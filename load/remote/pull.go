@@ -143,7 +143,7 @@ func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.S
 			return nil, nil, err
 		}
 		wanted = append(wanted, f.snapshot())
-		// Every commit brings the manifest, which is the last file.
+		// The manifest is the last file: it is fetched whenever another one is.
 		if !has || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
 			missing = append(missing, f)
 		}

@@ -32,8 +32,7 @@ type Code struct {
 	Do    string
 }
 
-// Codes is the one table from which the messages, the help and the README's
-// list are made.
+// Codes is the one table from which the messages, the help and deploy/config.txt are made.
 var Codes = []Code{
 	{OK, "everything planned is published", "",
 		"the published data is complete",

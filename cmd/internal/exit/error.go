@@ -37,7 +37,7 @@ type hidden struct{ error }
 func (hidden) Error() string   { return "" }
 func (h hidden) Unwrap() error { return h.error }
 
-// Outcome is how a command ended whose end was decided and printed already.
+// Outcome ends a command with an exit code after its last lines were printed.
 type Outcome struct {
 	Code    int
 	Happens string

@@ -22,8 +22,8 @@ type clock struct {
 
 	mu       sync.Mutex
 	compared bool          // with the service's
-	ahead    time.Duration // of the service's clock, by this machine's
-	offset   time.Duration // to this machine's time; 0 means use this machine's clock
+	ahead    time.Duration // this machine's clock minus the service's
+	offset   time.Duration // is added to this machine's time; 0 means use this machine's clock
 	began    time.Time
 	last     time.Time
 	floor    time.Time // when the store was last published; zero: never

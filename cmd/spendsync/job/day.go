@@ -97,8 +97,8 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 	}
 }
 
-// lastReading reads a day of several pages campaign by campaign. why is what speaks against the read of all pages,
-// whose replies stay staged if this one proves nothing either.
+// lastReading reads a day of several pages campaign by campaign. why is what was wrong with the read of all pages; its
+// replies stay staged if this read proves nothing either.
 func (r *dayReader) lastReading(
 	ctx context.Context, b beside, whole *dayRead, why error, work *dayWork, step *schema.Step,
 ) (*dayRead, error) {

@@ -64,7 +64,7 @@ type Result struct {
 	WarehouseBytes int64                // size of the published DuckDB file; 0: there is none
 	Failures       int                  // what could not be read
 	Quarantined    int                  // days in quarantine, after the run
-	UnreadFields   schema.Null[int64]   // of the settings, that were not understood; NULL: none were asked for
+	UnreadFields   schema.Null[int64]   // fields of the settings that were not understood; NULL: none were asked for
 	KeyExpires     schema.Null[schema.Instant]
 	Cause          error // the failure that decided the exit code; nil if none did
 }

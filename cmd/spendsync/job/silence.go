@@ -18,7 +18,7 @@ import (
 // own average makes of a week.
 type emptyDays struct {
 	days     []schema.Date
-	emptied  []schema.Date             // days whose stored rows are missing from an answer that does not prove this
+	emptied  []schema.Date             // days with stored rows whose answer was empty and proves nothing
 	hasRows  bool                      // the run read rows on other days
 	isStored bool                      // rows are stored
 	rests    bool                      // a person has accepted that an account without a row rests

@@ -326,7 +326,7 @@ func (s *Shop) Payouts() string {
 	var b strings.Builder
 	b.WriteString("from,to,campaign,creative,source,payout\n")
 	since := schema.DateOf(s.now) - 60
-	fmt.Fprintf(&b, "%s,,,,,25.00\n", since) // of campaigns without a role, also those that are new
+	fmt.Fprintf(&b, "%s,,,,,25.00\n", since) // the default payout
 	for _, c := range s.roles {
 		fmt.Fprintf(&b, "%s,,%s,,,%s\n", since, c.id, money(c.payout))
 	}

@@ -63,7 +63,7 @@ func (st *State) Group(q Query) (out []Row) {
 		}
 	}
 	slices.SortFunc(out, func(x, y Row) int { return compareRows(&x, &y) })
-	// A creative that was delivered on one of the days does not keep its row without a source from another.
+	// A creative with rows of sources on a day has no row without a source on that day.
 	rows := out[:0]
 	for i, r := range out {
 		if !q.BySource || r.Source != NoSource || i+1 == len(out) || out[i+1].Creative != r.Creative ||

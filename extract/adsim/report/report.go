@@ -135,7 +135,7 @@ func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	}
 	rq.ByDate, rq.BySource = has("date"), has("source_id")
 	rq.ByCreative = rq.Creatives || has("creative_id")
-	// A creative has one campaign, so the finest grain needs no more than it.
+	// Grouping by creative implies grouping by its one campaign.
 	rq.ByCampaign = rq.ByCreative || has("campaign_id") || has("campaign_name")
 	return rq, ""
 }

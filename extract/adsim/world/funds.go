@@ -44,8 +44,8 @@ func (s *World) openFunds(now time.Time) {
 	s.changes = next
 }
 
-// BalanceAsOf is the instant that a reply of the balance is about: a fresh one of now,
-// another of the last ten minutes, though never older than the last fresh one.
+// BalanceAsOf returns the instant that a reply of the balance is about. A fresh reply is about now. Any other may be up
+// to ten minutes old, but no older than the last fresh one.
 func (s *World) BalanceAsOf(now time.Time, fresh bool) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
