@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/money"
 	"spendsync/extract/adsim/tree"
@@ -27,6 +28,7 @@ import (
 //	POST   quirks   {"set":["numbers-text","bom"]}: these hold from now on, see [Service.SetQuirks]
 //	POST   restate  a [Restatement] with "day"; the answer is the row, if it is about one
 //	POST   funds    {"amount":"250.00"}: see [Service.AddFunds]
+//	GET    truth    the rows of the reach, or of ?day=YYYY-MM-DD; with &sum=1 a line for each day
 const controlPrefix = "/_sim/"
 
 func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +108,7 @@ var orders = map[string]func(o controlCall) error{
 		}
 		row, err := o.Restate(of.Day, of.Restatement)
 		if row.Date != "" {
-			o.line(row)
+			o.line(truthLine{row, 0, row.Exact()})
 		}
 		return err
 	},
@@ -118,6 +120,7 @@ var orders = map[string]func(o controlCall) error{
 		amount, _ := money.Parse(fmt.Sprint(of.Amount)) // 0 is refused
 		return o.AddFunds(amount)
 	},
+	"GET truth": controlCall.tellTruth,
 }
 
 func (s *Service) clockNow() any {
@@ -157,5 +160,35 @@ func (o controlCall) setClock() error {
 		s.RunFrom(to.Add(by))
 	}
 	o.line(s.clockNow())
+	return nil
+}
+
+// truthLine is a line of the truth, or the sum of Rows lines. Spend is text, so that no reader rounds it.
+type truthLine struct {
+	ledger.Line
+	Rows  int64  `json:"rows,omitempty"`
+	Spend string `json:"spend"`
+}
+
+func (o controlCall) tellTruth() error {
+	st, q, line := o.Snapshot(), o.query, o.line
+	from, to := st.Today-clock.Reach, st.Today
+	if date := q.Get("day"); date != "" {
+		d, ok := clock.ParseDay(date)
+		if !ok {
+			return fmt.Errorf("%q is not a day", date)
+		}
+		from, to = d, d
+	}
+	for d := from; d <= to; d++ {
+		if q.Get("sum") != "" {
+			total := st.Sum(d)
+			line(truthLine{ledger.Line{Date: d.String(), Measures: total.Measures}, total.Rows, total.Exact()})
+			continue
+		}
+		for r := range st.Rows(d, ledger.Scope{}) {
+			line(truthLine{st.Line(d, r), 0, r.Exact()})
+		}
+	}
 	return nil
 }

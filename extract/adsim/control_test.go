@@ -59,6 +59,8 @@ func TestControl_TakesItsOrders(t *testing.T) {
 		{"POST", "restate", `{"day":"2026-11-20","kind":"change"}`, 200, 1},
 		{"POST", "restate", `{"day":"2026-11-20","kind":"shrink"}`, 400, 1},
 		{"POST", "funds", `{"amount":"250.00"}`, 200, 0},
+		{"GET", "truth?sum=1", "", 200, 33},
+		{"GET", "truth?day=yesterday", "", 400, 1},
 		{"POST", "funds", `{"amount":-1}`, 400, 1},
 		{"GET", "clock?account=2", "", 400, 1},
 		{"GET", "nosuch", "", 400, 1},
