@@ -23,5 +23,5 @@ func (c *Client) Campaigns(ctx context.Context) (Listing, error) {
 
 // Campaign reads one campaign. One that the account does not have is [ErrNotFound].
 func (c *Client) Campaign(ctx context.Context, id string) (Entity, error) {
-	return c.entity(ctx, KindCampaign, "campaign", id)
+	return entity(ctx, c, KindCampaign, "campaign", id)
 }

@@ -33,7 +33,7 @@ func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, err
 
 // Creative reads one creative. One that the account does not have is [ErrNotFound].
 func (c *Client) Creative(ctx context.Context, id string) (Entity, error) {
-	return c.entity(ctx, KindCreative, "creative", id)
+	return entity(ctx, c, KindCreative, "creative", id)
 }
 
 // creativeColumns have no date and no source, so that there is one row for each

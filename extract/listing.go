@@ -228,7 +228,7 @@ func (p *passage) add(entries []Entity) {
 
 // entity asks for an entity of a kind at one of the service's paths: a creative or, under the ID of a campaign, the
 // campaign or a part of it.
-func (c *Client) entity(ctx context.Context, kind, path, id string) (Entity, error) {
+func entity(ctx context.Context, c *Client, kind, path, id string) (Entity, error) {
 	of := "campaign"
 	if kind == KindCreative {
 		of = kind

@@ -10,7 +10,7 @@ import (
 // per source. The entity has the campaign's ID. A campaign that the account does
 // not have is [ErrNotFound].
 func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error) {
-	return c.entity(ctx, KindSources, "sources", campaignID)
+	return entity(ctx, c, KindSources, "sources", campaignID)
 }
 
 // sourcesResource is the object with a key of the lines of sources. Which of them, and in which form, is the business

@@ -10,6 +10,13 @@ import (
 // Diff counts the differences between two versions of a day.
 type Diff struct{ Inserted, Updated, Deleted int64 }
 
+// Add adds the differences of another day.
+func (d *Diff) Add(of Diff) {
+	d.Inserted += of.Inserted
+	d.Updated += of.Updated
+	d.Deleted += of.Deleted
+}
+
 // Merged is what a day as read differs by from the day as stored.
 type Merged struct {
 	// Changes are the restatements. If the day was over at its last read, every difference from a known number is one:

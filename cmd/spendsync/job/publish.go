@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"spendsync/cmd/internal/exit"
@@ -112,7 +113,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	if err != nil {
 		return row, err
 	}
-	r.logAtRisk(r.preview)
+	logAtRisk(r.s.Log, r.preview)
 	return row, nil
 }
 
@@ -141,12 +142,12 @@ func (r *run) publishedRow(o load.Preview) schema.Run {
 	return row
 }
 
-func (r *run) logAtRisk(o load.Preview) {
+func logAtRisk(log *slog.Logger, o load.Preview) {
 	for _, d := range o.NewlyLost {
-		r.s.Log.Warn("a report day is lost: it left the reach before it was proven", "day", d.String())
+		log.Warn("a report day is lost: it left the reach before it was proven", "day", d.String())
 	}
 	for _, c := range AtRisk(o.Coverage) {
-		r.s.Log.Warn("a report day leaves the reach soon and is not proven",
+		log.Warn("a report day leaves the reach soon and is not proven",
 			"day", c.ReportDate.String(), "days_left", c.DaysUntilUnreachable, "state", c.State)
 	}
 }

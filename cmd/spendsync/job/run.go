@@ -89,7 +89,7 @@ func (r *run) add(d *copiedDay) {
 	}
 	r.refused = append(r.refused, d.read.Aside...)
 	r.rows += d.read.sums.Rows
-	r.addDiff(d.put.Diff)
+	r.diff.Add(d.put.Diff)
 	for _, u := range d.read.Unknown {
 		r.unknown = append(r.unknown, schema.UnknownField{AccountID: r.s.Account, Stream: "spend_report", Path: u.Path,
 			SampleType: u.Type})
@@ -102,17 +102,11 @@ func (r *run) addQuarantined(days []quarantinedDay) {
 	for _, d := range days {
 		r.tally.taken++
 		r.stored, r.parts = append(r.stored, d.Date), append(r.parts, d.StagedChange)
-		r.addDiff(d.Diff)
+		r.diff.Add(d.Diff)
 		r.steps = append(r.steps, schema.Step{AccountID: r.s.Account, Stream: "spend_report", Unit: d.Date.String(),
 			Reason: "withheld until its account was proven", Outcome: "stored", StartedAt: at, FinishedAt: at,
 			Pages: int64(len(d.Pages)), Rows: d.rows, RunID: r.s.RunID})
 	}
-}
-
-func (r *run) addDiff(d history.Diff) {
-	r.diff.Inserted += d.Inserted
-	r.diff.Updated += d.Updated
-	r.diff.Deleted += d.Deleted
 }
 
 // row is the run's line in the ledger.

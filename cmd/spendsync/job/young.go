@@ -8,6 +8,7 @@ import (
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/extract"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -30,7 +31,7 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 	for byDay[day] != nil && byDay[day].hasNothing && known.Days[day] == nil {
 		day++
 	}
-	if days := known.DayList(); day == first || !r.hasRows(c) || len(days) > 0 && days[0] < day {
+	if days := known.DayList(); day == first || !c.hasRows(r.s.storedAccount()) || len(days) > 0 && days[0] < day {
 		return
 	}
 	totals, err := c.totals.all(ctx)
@@ -56,8 +57,8 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 }
 
 // hasRows reports whether a day has rows, by this run or by the store.
-func (r *run) hasRows(c *copiedDays) bool {
-	for _, d := range r.s.storedAccount().Days {
+func (c *copiedDays) hasRows(stored *manifest.Account) bool {
+	for _, d := range stored.Days {
 		if d.Sums.Rows > 0 {
 			return true
 		}
