@@ -20,9 +20,9 @@
 //   - A reply of the report is the object of the description: columns (all that were asked for), data, and pagination
 //     that states its own place. Anything else is [ErrContract], and names the line of the service file that may cure
 //     it. Without pagination it is one whole page.
-//   - A walk such as [Client.Spend] goes to the last page that is stated, and returns what the pages state of each other
-//     ([Evidence]): a total that changes, or that its pages do not fit. The caller compares it with the rows, and asks
-//     for the day again.
+//   - A walk such as [Client.Spend] goes to the last page that is stated, and returns what the pages state of each
+//     other ([Evidence]): a total that changes, or that its pages do not fit. The caller compares it with the rows, and
+//     asks for the day again.
 //   - A report that states an error, or that rows are missing, is refused with all its rows.
 //
 // # What it promises

@@ -20,9 +20,9 @@ type beside struct {
 	service *service.Service
 }
 
-// weigh decides whether a read is the day, by three rules: (1) its pages fit each other, and each key comes once; (2) as
-// many rows came as they state (report.total_rows) or, if nothing is stated, the service's own sum or a second read
-// agrees; (3) an empty answer proves nothing beside a sum that is not 0.
+// weigh decides whether a read is the day, by three rules: (1) its pages fit each other, and each key comes once;
+// (2) as many rows came as they state (report.total_rows) or, if nothing is stated, the service's own sum or a second
+// read agrees; (3) an empty answer proves nothing beside a sum that is not 0.
 func (read *dayRead) weigh(b beside) error {
 	if why := read.against(b); why != "" {
 		return read.unproven(b, why)
