@@ -33,7 +33,7 @@ WITH campaign AS (
 creative AS (
   SELECT
     h.account_id, h.campaign_id, h.creative_id, h.version_no, h.valid_from, h.changed_after, h.change_type, h.changed_columns,
-    h.valid_from = min(h.valid_from) OVER (PARTITION BY h.account_id) AS is_first_look,
+    h.valid_from = f.valid_from AS is_first_look,
     MAP {
       'campaign_id': h.campaign_id, 'title': h.title, 'message': h.message, 'link': h.link, 'image_id': h.image_id,
       'icon_id': h.icon_id, 'button1': h.button1, 'button2': h.button2, 'status': h.status,
@@ -44,6 +44,9 @@ creative AS (
       'pending_rejection_reasons': h.pending_rejection_reasons, 'pending_rejection_comment': h.pending_rejection_comment
     } AS has
   FROM main.creative_history AS h
+  JOIN (SELECT c.account_id, min(c.valid_from) AS valid_from FROM main.creative_history AS c GROUP BY c.account_id) AS f ON f.account_id = h.account_id
+  -- Most have the one version of the first look, which is no change.
+  WHERE h.valid_from <> f.valid_from OR (h.account_id, h.creative_id) IN (SELECT (c.account_id, c.creative_id) FROM main.creative_history AS c WHERE c.version_no > 1)
 ),
 looked AS (
   SELECT m.account_id, m.campaign_id, min(m.valid_from) AS first_look_at
