@@ -17,13 +17,13 @@ import (
 // MaxSecret exceeds the size of any key, password, token or bundle of certificates.
 const MaxSecret = 1 << 20
 
-// OpenFile opens a regular file of at most limit bytes for reading, and returns its size. It
-// follows links: that is how Kubernetes mounts secrets.
-func OpenFile(path string, limit int64) (*os.File, int64, error) {
+// OpenFile opens a regular file of at most limit bytes for reading. It follows links: that is how Kubernetes mounts
+// secrets.
+func OpenFile(path string, limit int64) (*os.File, error) {
 	// Without O_NONBLOCK, opening a pipe waits for its writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	info, err := f.Stat()
 	switch {
@@ -33,15 +33,15 @@ func OpenFile(path string, limit int64) (*os.File, int64, error) {
 	case info.Size() > limit:
 		err = fmt.Errorf("%s has %d bytes; this file may have at most %d", path, info.Size(), limit)
 	default:
-		return f, info.Size(), nil
+		return f, nil
 	}
 	f.Close()
-	return nil, 0, err
+	return nil, err
 }
 
 // ReadFile reads a regular file of at most limit bytes.
 func ReadFile(path string, limit int64) ([]byte, error) {
-	f, _, err := OpenFile(path, limit)
+	f, err := OpenFile(path, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -249,7 +249,7 @@ func (o Options) inputs(all []*File) string {
 	h := sha256.New()
 	fmt.Fprintln(h, o.Columns, slices.Sorted(maps.Keys(o.Campaigns)))
 	for _, f := range all {
-		in, _, err := cli.OpenFile(f.Path, MaxSize)
+		in, err := cli.OpenFile(f.Path, MaxSize)
 		if err == nil {
 			_, err = io.Copy(h, in)
 			err = errors.Join(err, in.Close())

@@ -140,7 +140,7 @@ func firstCells(tables []table) iter.Seq2[[]string, error] {
 // marks that may be between its values. Text becomes UTF-8 without a mark; bytes that are not of its encoding become
 // U+FFFD.
 func (r *reader) unpack(ctx context.Context, from, path string) (tables []table, err error) {
-	in, _, err := cli.OpenFile(from, MaxSize)
+	in, err := cli.OpenFile(from, MaxSize)
 	if err != nil {
 		return nil, err
 	}
