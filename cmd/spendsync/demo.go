@@ -248,9 +248,13 @@ func (d *demoCommand) printAsk(ctx context.Context, name string, params ...strin
 	if err != nil {
 		return err
 	}
+	table, err := answer.FindFormat("table")
+	if err != nil {
+		return err
+	}
 	q.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
-	c := &queryCommand{call: d.call, format: "table", rows: -1, width: demoWidth}
-	if err := c.query(ctx, q); err != nil {
+	c := &queryCommand{call: d.call, rows: -1, width: demoWidth}
+	if err := c.query(ctx, q, table); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(d.stdout)

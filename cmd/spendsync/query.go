@@ -133,7 +133,7 @@ func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdi
 	if err := c.pullFrom(ctx, c.bucketOf(c.from)); err != nil {
 		return err
 	}
-	return c.query(ctx, q)
+	return c.query(ctx, q, format)
 }
 
 // about reports whether a flag of an answer was given.
@@ -162,11 +162,7 @@ func (c *queryCommand) question(args []string, stdin io.Reader, f answer.Format)
 }
 
 // query asks and writes the answer.
-func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
-	f, err := c.answerFormat()
-	if err != nil {
-		return err
-	}
+func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Format) error {
 	dir := c.cfg.DataDir
 	if err := cli.CheckFile("--out", c.out, dir); err != nil {
 		return err
