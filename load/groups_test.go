@@ -32,12 +32,7 @@ func TestPutGroups_IsAsPutHistory(t *testing.T) {
 	for i := range 6 {
 		r := sceneFirst()
 		r.id, r.days, r.at = fmt.Sprintf("run%d", i), nil, r.at.AddDate(0, 0, i)
-		o.Now = r.now
-		s, err := Open(t.Context(), dir, "acme", o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := stagingOf(s, r.id)
+		s, g, err := r.begin(t.Context(), dir, o)
 		if err != nil {
 			t.Fatal(err)
 		}

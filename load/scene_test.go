@@ -118,16 +118,25 @@ func sceneOptions(d durable.Disk) Options {
 		DuckDB: duck.Options{Threads: 1, Memory: "256MiB", Views: martViews()}}
 }
 
-// do makes the run as the command does: a failure is told of in the ledger.
-func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
-	o.Now = func() time.Time { return r.at }
+// begin opens the store for the run.
+func (r sceneRun) begin(ctx context.Context, dir string, o Options) (*Store, *staging, error) {
+	o.Now = r.now
 	s, err := Open(ctx, dir, "acme", o)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	g, err := stagingOf(s, r.id)
 	if err != nil {
-		return errors.Join(err, s.Close())
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, g, nil
+}
+
+// do makes the run as the command does: a failure is told of in the ledger.
+func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
+	s, g, err := r.begin(ctx, dir, o)
+	if err != nil {
+		return err
 	}
 	if err = r.stage(ctx, s, g); err == nil {
 		_, err = r.publish(ctx, g)

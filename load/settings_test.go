@@ -23,12 +23,7 @@ func TestReadings_AreAnotherFile(t *testing.T) {
 		r.id, r.days = fmt.Sprintf("run%d", i), nil
 		start := r.at
 		r.at = start.AddDate(0, 0, i)
-		o.Now = r.now
-		s, err := Open(t.Context(), dir, "acme", o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := stagingOf(s, r.id)
+		s, g, err := r.begin(t.Context(), dir, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -334,16 +334,11 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	dir := filepath.Join(quickDir(t), "store")
 	copyStore(t, st.before, dir)
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
-	o.Now = func() time.Time { return r.at }
-	s, err := Open(t.Context(), dir, "acme", o)
+	s, g, err := r.begin(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	g, err := stagingOf(s, r.id)
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer g.Discard()
 	if err := r.stage(t.Context(), s, g); err != nil {
 		t.Fatal(err)
@@ -520,16 +515,11 @@ func TestPrepared_IsPublishedByCommitAlone(t *testing.T) {
 	dir := filepath.Join(quickDir(t), "store")
 	copyStore(t, st.before, dir)
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
-	o.Now = r.now
-	s, err := Open(t.Context(), dir, "acme", o)
+	s, g, err := r.begin(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	g, err := stagingOf(s, r.id)
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer g.Discard()
 	if err := r.stage(t.Context(), s, g); err != nil {
 		t.Fatal(err)

@@ -33,12 +33,7 @@ func TestTrackerChanges_AreAddedOnce(t *testing.T) {
 		scene := sceneFirst()
 		scene.id, scene.at, scene.days = string(rune('A'+i)), step.now, nil
 		o := sceneOptions(durable.Disk{FS: lazyFiles{}})
-		o.Now = scene.now
-		s, err := Open(t.Context(), dir, "acme", o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := stagingOf(s, scene.id)
+		s, g, err := scene.begin(t.Context(), dir, o)
 		if err != nil {
 			t.Fatal(err)
 		}

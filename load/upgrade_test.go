@@ -105,12 +105,7 @@ func TestUpgrade_AddsAColumn(t *testing.T) {
 
 			second := sceneFirst()
 			second.id, second.days, second.at = "upgrade", nil, first.at.Add(time.Hour)
-			o.Now = second.now
-			s, err := Open(t.Context(), dir, "acme", o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g, err := stagingOf(s, second.id)
+			s, g, err := second.begin(t.Context(), dir, o)
 			if err != nil {
 				t.Fatal(err)
 			}
