@@ -91,8 +91,8 @@ func begin(s *Store, p Publication) (*generation, error) {
 	n.repair = p.Repair
 	n.adopt(p.Changes)
 	var changes []manifest.Change
-	for _, part := range p.Changes {
-		changes = append(changes, part.Change)
+	for _, c := range p.Changes {
+		changes = append(changes, c.Change)
 	}
 	n.next = manifest.Next(n.base, n.head, s.account, changes...)
 	return n, errors.Join(n.addLines(), n.addCalendar(), n.readLedgers(), upgrader{n}.upgrade())

@@ -15,27 +15,27 @@ type StagedChange struct {
 	groups map[string][]string // by table of versions: the groups that differ, if they are few
 }
 
-// NewStagedChange returns a part that changes nothing.
+// NewStagedChange returns a change of nothing.
 func NewStagedChange() StagedChange {
 	return StagedChange{Change: manifest.NewChange(), groups: map[string][]string{}}
 }
 
 // PutSettled stages which campaigns are archived and were read.
-func (p *StagedChange) PutSettled(campaigns []string) {
+func (c *StagedChange) PutSettled(campaigns []string) {
 	sorted := append([]string{}, slices.Sorted(slices.Values(campaigns))...) // none is not unchanged
-	p.Settled = slices.Compact(sorted)
+	c.Settled = slices.Compact(sorted)
 }
 
 // mostGroups is how many groups of a table may differ for DuckDB to replace these alone.
 const mostGroups = 100
 
-// adopt takes over what the parts bring besides the changes of the manifest, and lets their files take their places.
-func (n *generation) adopt(parts []StagedChange) {
-	for _, p := range parts {
-		maps.Copy(n.groups, p.groups)
-		n.lines = append(n.lines, p.lines...)
-		for _, path := range slices.Sorted(maps.Keys(p.Files)) {
-			if p.Files[path] == nil {
+// adopt adds what the changes hold besides those of the manifest, and moves their files into place.
+func (n *generation) adopt(changes []StagedChange) {
+	for _, c := range changes {
+		maps.Copy(n.groups, c.groups)
+		n.lines = append(n.lines, c.lines...)
+		for _, path := range slices.Sorted(maps.Keys(c.Files)) {
+			if c.Files[path] == nil {
 				n.files.removes = append(n.files.removes, path)
 			} else {
 				n.files.move(path)

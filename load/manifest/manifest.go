@@ -131,7 +131,7 @@ type Day struct {
 	Sums        history.Sums `json:"sums"`
 }
 
-// ReadOutcome describe a read of a day, without its rows: how it was proven, and how its values were understood.
+// ReadOutcome describes a read of a day, without its rows: how it was proven, and how its values were understood.
 type ReadOutcome struct {
 	Control string `json:"control_total_state"`
 	// ControlTotal is the service's own total of the day, as far as it gave one.

@@ -53,11 +53,6 @@ func Set(t *schema.Table, row reflect.Value, column, n int) {
 	}
 }
 
-// Clear gives a column of a row the zero of its type: NULL where it may be.
-func Clear(t *schema.Table, row reflect.Value, column int) {
-	fieldOf(row, t.Columns[column].Name).SetZero()
-}
-
 // fieldOf is the field of a column, which may lie in an embedded struct.
 func fieldOf(row reflect.Value, column string) reflect.Value {
 	for _, f := range reflect.VisibleFields(row.Type()) {

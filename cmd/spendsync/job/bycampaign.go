@@ -63,8 +63,7 @@ func (r *dayReader) byCampaign(ctx context.Context, b beside, whole *dayRead, wo
 	return read, err
 }
 
-// untilComplete adds what there is under each ID of some lists, once. It goes on to the next list while less than all
-// rows came.
+// untilComplete calls add once for each ID in the lists. It starts the next list only if fewer rows than all have come.
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {
 	asked, was := map[string]bool{}, read.came()

@@ -199,8 +199,7 @@ func paidRow(body []byte) (paid string) {
 
 // TestDamagedRows_AreStoredTrueOrReported: of every way in which one row of a finished day may
 // come differently, each leaves the day as the service holds it, or the run reports it with exit 4:
-// nothing is hidden at exit 0, on the first read of a day and on a later one, and one read of
-// the service as it is heals the day.
+// nothing is hidden at exit 0, on the first read of a day and on a later one. One undamaged read heals the day.
 func TestDamagedRows_AreStoredTrueOrReported(t *testing.T) {
 	const firstDay = 4 // days back from the reach: an unproven day on its last days is another exit code
 	for _, said := range []bool{false, true} {

@@ -39,7 +39,7 @@ type dayWork struct {
 	seen     knownIDs
 	// isEmptied: a read had none of the stored rows, nor others.
 	isEmptied bool
-	waiting   string // keys and spend of a proven read that has less than half of what is stored
+	waiting   string // keys and spend of a proven read with less than half of the stored rows or spend
 }
 
 // acquire waits until a day of that many rows may be read. A second read of the day keeps what the first acquired.

@@ -30,7 +30,7 @@ type copiedDay struct {
 	isBefore   bool          // the account's first day: the service's own sums have nothing of it either
 	isEmptied  bool          // an answer had none of its stored rows, nor others, and does not prove this
 	isKept     bool          // its replies are in quarantine, because they do not prove it
-	waiting    string        // keys and spend of a proven read that has less than half of what is stored
+	waiting    string        // keys and spend of a proven read with less than half of the stored rows or spend
 	isWithheld bool          // its replies are in quarantine, because their account is not proven
 	read       *dayRead      // without the rows
 	known      *manifest.Day // the stored day; nil: there is none

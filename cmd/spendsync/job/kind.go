@@ -120,7 +120,7 @@ type settingsStage struct {
 	reported  map[string]transform.ReportCreative // what the report has of a creative, by ID
 }
 
-// beginReadings begins the readings of this run: those of whole parts, of which it has read some in full.
+// beginReadings starts the readings of this run with the parts that it has read in full.
 func (r *settingsStage) beginReadings(s *settings) (err error) {
 	if r.was, err = load.StoredReadings(r.store); err != nil {
 		return err

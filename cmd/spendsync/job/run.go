@@ -19,7 +19,7 @@ type run struct {
 	unknown     []schema.UnknownField // in the report
 	refused     []schema.RefusedRow
 	stored      []schema.Date          // that are staged, all or in part
-	waiting     map[schema.Date]string // keys and spend of proven reads with less than half of what is stored
+	waiting     map[schema.Date]string // keys and spend of proven reads with less than half of the stored rows
 	parts       []load.StagedChange    // what they bring
 	unreachable schema.Date            // the latest that the service refused as too far in the past; 0: none
 	quarantined int                    // whose replies are in quarantine, because they do not prove them
