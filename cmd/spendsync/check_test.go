@@ -105,6 +105,17 @@ func TestCheck_FindsAllWell(t *testing.T) {
 	}
 }
 
+// TestCheck_BlamesNoClock: if nothing answers, nothing is known of the clock.
+func TestCheck_BlamesNoClock(t *testing.T) {
+	w := newWorld(t)
+	closedPort(w)
+	w.env["ADVERTISER_URL"] = w.env["REPORT_URL"]
+	code, lines, last := w.check()
+	if l, isThere := lines["clock"]; code != exit.Unreachable || isThere {
+		t.Errorf("exit %d: %s; clock %+v", code, last, l)
+	}
+}
+
 func TestCheck_NamesWhatIsWrong(t *testing.T) {
 	schematest.Long(t)
 	for name, c := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -356,5 +357,28 @@ func queryStoppedBySignal(t *testing.T, w *world) {
 		"range(10000000000) AS b(i)")
 	if code != exit.Stopped || out != "" || !strings.Contains(last, "stopped") {
 		t.Errorf("exit %d: %s", code, last)
+	}
+}
+
+// TestQuery_SaysWhatALimitLeftOut: among the IDs, beside a file, and above a table the day that its rows are about.
+func TestQuery_SaysWhatALimitLeftOut(t *testing.T) {
+	dir, _ := playedDemo()
+	s := demoAsks{t, []string{"SPENDSYNC_DATA_DIR=" + dir, "SPENDSYNC_ACCOUNT=demo"}}
+	file := filepath.Join(t.TempDir(), "list.csv")
+	s.run("query", "sources_to_block", "--param", "rows=1", "--out", file)
+	notes, err := os.ReadFile(file + companion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := regexp.MustCompile(`(?m)^(# )?1 of [0-9]+ rows; --param rows=[0-9]+ has all of them\.?$`)
+	ids := s.run("query", "sources_to_block", "--param", "rows=1", "--format", "ids")
+	for what, text := range map[string]string{"the notes": string(notes), "the IDs": ids} {
+		if !left.MatchString(text) {
+			t.Errorf("%s do not say that there are more rows:\n%s", what, text)
+		}
+	}
+	table := s.run("query", "yesterday", "--format", "table")
+	if !regexp.MustCompile(`^[^\n]+ \([0-9]{4}-[0-9]{2}-[0-9]{2}\)\n`).MatchString(table) {
+		t.Errorf("the heading has no day:\n%s", table)
 	}
 }

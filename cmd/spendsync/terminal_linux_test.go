@@ -134,10 +134,11 @@ func TestInit_AsksUntilItIsRight(t *testing.T) {
 		}
 		return out.String()
 	}
-	text := dialog(exit.OK, advertiser, adsim.DefaultKey, report, adsim.DefaultUser, "hunter2", "acme", "",
+	text := dialog(exit.OK, "adv_key", advertiser, adsim.DefaultKey, report, adsim.DefaultUser, "hunter2", "acme", "",
 		"", "", "", "", adsim.DefaultPassword, "", "")
 	for _, part := range []string{"Short name of the account in the warehouse [default]", "Folder of the store [data]",
-		"Correct what is wrong", "example https://ads.example.com/api [" + advertiser + "]",
+		"Correct what is wrong", "it is not of the form https://host/path",
+		"example https://ads.example.com/api [" + advertiser + "]",
 		"Password of that user (not shown) [as before]", "Next: "} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), part) {
 			t.Errorf("the dialog lacks %q:\n%s", part, text)

@@ -213,6 +213,12 @@ func TestWithFile_ReadsWhatIsWritten(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v", got, err)
 	}
+	// Of a secret the environment's variable wins over the file's other one, too.
+	write("SPENDSYNC_API_KEY_FILE=/key\nSPENDSYNC_REPORT_PASSWORD=p\n")
+	want = []string{"SPENDSYNC_API_KEY=k", "SPENDSYNC_REPORT_PASSWORD_FILE=/password"}
+	if got, err = WithFile(want, path); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
 	for text, says := range map[string]string{
 		"\ufeffSPENDSYNC_ACCOUNT=a\n":    "byte order mark",
 		"\xff\xfeS\x00P\x00":             "UTF-16",
