@@ -272,13 +272,18 @@ func TestPayouts_WhatStaysWrongIsPublishedOnce(t *testing.T) {
 	w.must("verify")
 }
 
-// TestPayouts_NoFileHasNoNote: once the variable is gone, what was wrong with its files is no state of the store.
+// TestPayouts_NoFileHasNoNote: what is wrong with a file ends check as it ends a sync, until it is accepted. Once the
+// variable is gone, it is no state of the store.
 func TestPayouts_NoFileHasNoNote(t *testing.T) {
 	w := newExportWorld(t)
 	const notes = "SELECT count(*) FROM ops.note WHERE note LIKE 'tracker.%'"
 	w.write("date,campaign,source,clicks,revenue\n2026-11-18,{C},{S},9,20\n2026-11-18,{C},,9,20\n")
+	w.wantPayoutsChecked(exit.Partial, "1 rows without a campaign or a source are set aside")
 	w.sync(time.Minute, exit.Partial, "'spendsync repair accept tracker.no-source'")
 	w.wantAnswer("1", notes)
+	w.must("repair", "accept", "tracker.no-source")
+	w.wantPayoutsChecked(exit.OK, "that is accepted")
+	w.must("repair", "accept", "--undo", "tracker.no-source")
 	delete(w.env, "PAYOUTS")
 	w.sync(time.Hour, exit.OK, "")
 	w.wantAnswer("0", notes)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"iter"
-	"slices"
 
 	"spendsync/load/durable"
 )
@@ -47,23 +45,17 @@ func (s *Scratch) Exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// Rows returns the rows of a query as texts, NULL as an empty one. A row is valid until the next one. Nothing follows
-// an error.
-func (s *Scratch) Rows(ctx context.Context, query string) iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) {
-		var row []string // nil: the names come first
-		for values, err := range texts(ctx, s.conn, query) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range row {
-				row[i] = values[i].V
-			}
-			if row != nil && !yield(row, nil) {
-				return
-			}
-			row = slices.Grow(row, len(values))[:len(values)]
+// Texts returns the rows of a query as texts, NULL as an empty one.
+func (s *Scratch) Texts(ctx context.Context, query string) (rows [][]string, err error) {
+	for values, err := range texts(ctx, s.conn, query) {
+		if err != nil {
+			return nil, err
 		}
+		row := make([]string, len(values))
+		for i, v := range values {
+			row[i] = v.V
+		}
+		rows = append(rows, row)
 	}
+	return rows[1:], nil // behind the names
 }

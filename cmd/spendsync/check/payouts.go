@@ -36,7 +36,12 @@ func (c *checker) payouts(ctx context.Context, t *job.Trial) {
 		case payouts.Remark:
 			c.warn(name, "declare them in "+payouts.Variable+" if they count", "%s", f.Message)
 		default:
-			c.warn(name, "correct it, or 'spendsync repair accept "+f.Note+"' after a sync", "%s", f.Message)
+			if c.known != nil && c.known.Accepts(f.Note, f.Size) {
+				c.ok(name, "%s; that is accepted", f.Message)
+				continue
+			}
+			c.fail(exit.Partial, name, "correct it, or 'spendsync repair accept "+f.Note+"' after a sync: until "+
+				"then a sync ends with exit code 4", "%s", f.Message)
 		}
 	}
 	for _, f := range own.Files {

@@ -90,10 +90,6 @@ func (r *ownRun) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
-	for id := range campaigns {
-		known[id] = true
-	}
 	if !slices.ContainsFunc(stored.Own.Found, func(f manifest.OwnFinding) bool {
 		return !r.accepts(f) || strings.HasPrefix(f.Note, heldNote)
 	}) {
@@ -101,7 +97,7 @@ func (r *ownRun) read(ctx context.Context) error {
 	}
 	within, cancel := context.WithTimeout(ctx, ownBudget)
 	defer cancel()
-	own, err := r.Own(within, known, last)
+	own, err := r.Own(within, campaigns, last)
 	if err == nil && own == nil {
 		r.found = stored.Own
 		return nil
@@ -120,14 +116,6 @@ func (r *ownRun) read(ctx context.Context) error {
 // stage stages what the files have, and takes over what is wrong with them.
 func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 	r.found.Inputs = own.Inputs
-	if err := r.stagePayouts(own.Payouts); err != nil {
-		return err
-	}
-	for _, d := range own.Days {
-		if err := cmp.Or(ctx.Err(), r.stageDay(d)); err != nil {
-			return err
-		}
-	}
 	for _, f := range own.Findings {
 		r.find(f)
 	}
@@ -140,7 +128,12 @@ func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 	}
 	r.part.Refused = &manifest.Sightings[schema.RefusedRow]{Rows: own.Refused,
 		Looked: func(row *schema.RefusedRow) bool { return row.Stream == "tracker" }}
-	return nil
+	for _, d := range own.Days {
+		if err := cmp.Or(ctx.Err(), r.stageDay(d)); err != nil {
+			return err
+		}
+	}
+	return r.stagePayouts(own.Payouts)
 }
 
 // find adds something that ends the run with exit 4 until it is mended or accepted. A remark is said once.

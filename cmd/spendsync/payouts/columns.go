@@ -1,32 +1,16 @@
 package payouts
 
 import (
-	_ "embed"
 	"encoding/csv"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"golang.org/x/text/encoding/htmlindex"
-
-	"spendsync/schema"
 )
 
 // Variable declares the columns of a tracker's export.
 const Variable = "SPENDSYNC_TRACKER_COLUMNS"
-
-// columnsCSV has our columns in files of payouts and in exports, with the headings that declare them without the
-// variable, in lower case and with _ between their words. A column of the kind currency or flag may refuse the file.
-//
-//go:embed columns.csv
-var columnsCSV string
-
-// trackersCSV has a line for each form of a tracker's export, with its headings. Headings of one column have + between
-// them; a campaign and a source are custom variables of the operator's.
-//
-//go:embed trackers.csv
-var trackersCSV string
 
 const (
 	codes = `eur|euros?|gbp|rub|uah|pln|inr|brl|cad|aud|nzd|jpy|cny|try|chf|sek|nok|dkk|czk|mxn|kzt|aed|sar|ils|egp|` +
@@ -54,7 +38,8 @@ type declaration map[string][]string
 // parseDeclaration reads the variable. Counts and revenue may be declared several times: their columns are added up.
 func parseDeclaration(text string) (declaration, error) {
 	kinds, names := map[string]string{}, []string(nil) // of the columns of an export
-	for _, line := range linesOf(columnsCSV) {
+	ours, _ := csv.NewReader(strings.NewReader(embedded("columns.csv"))).ReadAll()
+	for _, line := range ours {
 		if line[0] == "export" {
 			kinds[line[1]], names = line[3], append(names, line[1])
 		}
@@ -90,22 +75,4 @@ func (d declaration) setting(name string) string { return strings.Join(d[name], 
 // squash returns a text in lower case, with single blanks between its words.
 func squash(text string) string {
 	return strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(text, "\u00a0", " ")), " "))
-}
-
-// listOf returns texts as a list of the engine's.
-func listOf(texts []string) string {
-	var quoted []string
-	for _, text := range texts {
-		quoted = append(quoted, schema.QuoteText(text))
-	}
-	return "[" + strings.Join(quoted, ", ") + "]::VARCHAR[]"
-}
-
-// linesOf returns the lines of data of ours behind their heading.
-func linesOf(text string) [][]string {
-	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		panic(err)
-	}
-	return slices.Delete(lines, 0, 1)
 }

@@ -1,13 +1,10 @@
 package payouts
 
 import (
-	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,138 +14,200 @@ import (
 	"spendsync/schema"
 )
 
-// readFile reads and judges a file, and takes the rows that fit. wrong is why none is taken.
+// heading is the line of a table that names its columns.
+type heading struct {
+	line     int
+	isExport bool
+	names    []string
+	at       [][]int // the columns for each of targets
+	last     int     // of these columns
+}
+
+// targets are the columns of the engine's table raw, which has the declared cells of a file.
+var targets = []string{"day", "until", "campaign", "creative", "source", "state", "currency", "cut", "clicks",
+	"conversions", "approved", "held", "refused", "amount"}
+
+// readFile reads and judges a file, and takes the rows that fit. wrong is why it takes none.
 func (r *reader) readFile(ctx context.Context, f *File, id int) (wrong, err error) {
-	t, wrong, err := r.open(ctx, f)
-	if t == nil || err != nil {
-		return wrong, err
+	before, wrong := os.Stat(f.Path)
+	if wrong != nil {
+		return fmt.Errorf("it cannot be read: %w (SPENDSYNC_PAYOUTS names it)", errors.Unwrap(wrong)), nil
 	}
-	for row, err := range r.db.Rows(ctx, `SELECT is_export AND lacks IS NULL, why, columns, variable, remark, undeclared
-		FROM heading, unreadable, shown_columns LEFT JOIN suggestion ON true LEFT JOIN undeclared ON true`) {
-		if err != nil {
-			return nil, err
-		}
-		f.IsExport, f.Columns = row[0] == "true", strings.Clone(row[2])
-		if row[1] != "" {
-			wrong = errors.New(strings.Clone(row[1]))
-			if f.Variable, f.Remark = strings.Clone(row[3]), strings.Clone(row[4]); f.Variable != "" {
-				wrong = fmt.Errorf("%w; declare %s", wrong, f.Variable)
-			}
-		} else if row[5] != "" {
-			r.find(Remark, 0, f.Path+": not declared, and so not read: "+row[5])
-		}
+	tables, wrong := r.unpack(ctx, f.Path, filepath.Join(r.db.Dir, "file"))
+	if after, failed := os.Stat(f.Path); failed != nil || before.Size() != after.Size() ||
+		!before.ModTime().Equal(after.ModTime()) {
+		return errors.New("it changed while it was read: write it under another name and rename it"), nil
 	}
 	if wrong != nil {
 		return wrong, nil
 	}
-	if wrong, err = r.stage(ctx, t, id); wrong != nil || err != nil {
+	t, h, err := r.findHeading(ctx, tables)
+	if err != nil || t == nil {
+		return errors.New("it is empty: not even a heading is in it"), err
+	}
+	if wrong, err = r.judgeHeading(ctx, f); wrong == nil && err == nil {
+		wrong, err = r.stage(ctx, t, h, id)
+	}
+	if wrong != nil || err != nil {
 		return wrong, err
 	}
-	wrong, err = r.judge(ctx, f)
-	if err == nil && wrong == nil {
-		err = r.findAll(ctx, f.Path+": ", "FROM file_finding WHERE getvariable('is_export')")
+	said, err := r.db.Texts(ctx, "SELECT why, rows FROM verdict, shown_rows")
+	if err != nil {
+		return nil, err
 	}
-	return wrong, errors.Join(err, r.db.Exec(ctx, fmt.Sprintf(`INSERT INTO file VALUES (%d, %s, '%s');
+	if f.Rows = said[0][1]; said[0][0] != "" {
+		wrong = errors.New(said[0][0])
+	} else if err = r.findAll(ctx, f.Path+": ", "FROM file_finding WHERE getvariable('is_export')"); err != nil {
+		return nil, err
+	}
+	return wrong, r.db.Exec(ctx, fmt.Sprintf(`INSERT INTO file VALUES (%d, %s, '%s');
 		INSERT INTO set_aside SELECT file, n, day, why, raw FROM judged WHERE %t AND class = 'unread' ORDER BY n
 			LIMIT 50;
 		DELETE FROM line WHERE file = %[1]d AND NOT (%[4]t AND class IN ('fit', 'unknown')); DROP TABLE raw`,
-		id, schema.QuoteText(f.Path), t.unit, wrong == nil)))
+		id, schema.QuoteText(f.Path), t.unit, wrong == nil))
 }
 
-// targets are the columns of the table raw that hold the declared cells.
-var targets = []string{"day", "until", "campaign", "creative", "source", "state", "currency", "cut", "clicks",
-	"conversions", "approved", "held", "refused", "amount"}
+// findHeading returns the table with the declared columns and its heading; nil: none has a line.
+func (r *reader) findHeading(ctx context.Context, tables []table) (t *table, h heading, err error) {
+	enough := errors.New("enough")
+	from, err := r.spool("tab: 'INTEGER', line: 'INTEGER', pos: 'INTEGER', name: 'VARCHAR'", func(w *csv.Writer) error {
+		for tab, t := range tables {
+			// What cannot be read is named when the rows are.
+			_ = t.each(func(line int, cells []string) error {
+				if line > maxAbove {
+					return enough
+				}
+				for pos, cell := range cells {
+					w.Write([]string{strconv.Itoa(tab), strconv.Itoa(line), strconv.Itoa(pos),
+						strings.Trim(cell, blanks)})
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	if err == nil {
+		err = r.db.Exec(ctx, fmt.Sprintf("SET VARIABLE unit = '%s'", tables[0].unit), "DELETE FROM place; "+
+			"INSERT INTO place FROM "+from, embedded("heading.sql"))
+	}
+	if err != nil {
+		return nil, h, err
+	}
+	columns, err := r.db.Texts(ctx, "SELECT tab, line, is_export, pos, n.name, target FROM heading, name AS n "+
+		"LEFT JOIN declared USING (pos) ORDER BY pos")
+	h.at = make([][]int, len(targets))
+	for _, c := range columns {
+		t = &tables[atoi(c[0])]
+		h.line, h.isExport = atoi(c[1]), c[2] == "true"
+		pos := atoi(c[3])
+		if pos == len(h.names) {
+			h.names = append(h.names, c[4])
+		}
+		if target := slices.Index(targets, c[5]); target >= 0 {
+			h.at[target], h.last = append(h.at[target], pos), pos
+		}
+	}
+	return t, h, err
+}
+
+// judgeHeading tells what the heading declares. wrong is why none of the file can be read.
+func (r *reader) judgeHeading(ctx context.Context, f *File) (wrong, err error) {
+	said, err := r.db.Texts(ctx, `SELECT is_export AND lacks IS NULL, why, columns, variable, remark, undeclared
+		FROM heading, unreadable, shown_columns LEFT JOIN suggestion ON true LEFT JOIN undeclared ON true`)
+	if err != nil {
+		return nil, err
+	}
+	is := said[0]
+	if f.IsExport, f.Columns = is[0] == "true", is[2]; is[1] == "" {
+		if is[5] != "" {
+			r.find(Remark, 0, f.Path+": not declared, and so not read: "+is[5])
+		}
+		return nil, nil
+	}
+	if f.Variable, f.Remark = is[3], is[4]; f.Variable != "" {
+		return fmt.Errorf("%s; declare %s", is[1], f.Variable), nil
+	}
+	return errors.New(is[1]), nil
+}
 
 // stage gives the engine the declared cells of a table as texts, which it converts and judges.
-func (r *reader) stage(ctx context.Context, t *table, id int) (wrong, err error) {
+func (r *reader) stage(ctx context.Context, t *table, h heading, id int) (wrong, err error) {
 	types, cells := "n: 'BIGINT', bad: 'VARCHAR'", "file_row_number + 1 AS n, '' AS bad"
-	for _, target := range targets {
-		var parts []string
-		for _, pos := range t.at[target] {
-			parts = append(parts, "of_parquet("+schema.Quote(t.names[pos])+")")
+	for i, target := range targets {
+		parts := []string{"''"}
+		for k, pos := range h.at[i] {
+			parts = append(parts[:k], "of_parquet("+schema.Quote(h.names[pos])+")")
 		}
 		types += fmt.Sprintf(", %s: 'VARCHAR'", target)
-		cells += fmt.Sprintf(", %s AS %s", cmp.Or(strings.Join(parts, " || chr(31) || "), "''"), target)
+		cells += fmt.Sprintf(", %s AS %s", strings.Join(parts, " || chr(31) || "), target)
 	}
 	from := fmt.Sprintf("(SELECT %s FROM read_parquet(%s, file_row_number = true, hive_partitioning = false))", cells,
 		schema.QuoteText(t.parquet))
 	if t.parquet == "" {
-		if from, wrong = r.spool(types, t.cells()); wrong != nil {
+		if from, wrong = r.spool(types, func(w *csv.Writer) error { return h.writeCells(w, t) }); wrong != nil {
 			return wrong, nil
 		}
 	}
 	return nil, r.db.Exec(ctx, "CREATE TEMP TABLE raw AS FROM "+from, fmt.Sprintf("SET VARIABLE file = %d; "+
-		"SET VARIABLE is_export = %t", id, t.isExport), judgeSQL, verdictSQL)
+		"SET VARIABLE is_export = %t", id, h.isExport), embedded("judge.sql"), embedded("verdict.sql"))
 }
 
 // blanks are around a cell and no part of it.
 const blanks = " \t\r\n\u00a0"
 
-// cells returns the declared cells of the records behind the heading, each with its line and why it is broken.
-func (t *table) cells() iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) {
-		last := slices.Max(slices.Concat(slices.Collect(maps.Values(t.at))...))
-		cells := make([]string, 2+len(targets))
-		for rec, err := range t.records {
-			if err == nil && (rec.line <= t.line || t.isHeading(rec.cells)) {
-				continue
-			}
-			cells[0], cells[1] = strconv.Itoa(rec.line), t.isBroken(rec.cells, last)
-			for k, target := range targets {
-				cells[2+k] = ""
-				for i, pos := range t.at[target] {
-					if i > 0 {
-						cells[2+k] += "\x1f"
-					}
-					if pos < len(rec.cells) {
-						cells[2+k] += strings.Trim(rec.cells[pos], blanks)
-					}
+// writeCells writes the declared cells of the records behind the heading, each with its line and why it is broken.
+func (h heading) writeCells(w *csv.Writer, t *table) error {
+	row := make([]string, 2+len(targets))
+	return t.each(func(line int, cells []string) error {
+		if line <= h.line || slices.EqualFunc(cells, h.names, func(cell, name string) bool {
+			return strings.Trim(cell, blanks) == name // files that were put together repeat it
+		}) {
+			return nil
+		}
+		row[0], row[1] = strconv.Itoa(line), h.isBroken(cells, t.comma)
+		for k, at := range h.at {
+			row[2+k] = ""
+			for i, pos := range at {
+				if i > 0 {
+					row[2+k] += "\x1f"
+				}
+				if pos < len(cells) {
+					row[2+k] += strings.Trim(cells[pos], blanks)
 				}
 			}
-			if !yield(cells, err) {
-				return
-			}
 		}
-	}
+		return w.Write(row)
+	})
 }
 
-// isHeading reports whether cells are those of the heading, which files that were put together repeat.
-func (t *table) isHeading(cells []string) bool {
-	return slices.EqualFunc(cells, t.names, func(cell, name string) bool { return strings.Trim(cell, blanks) == name })
+// isBroken returns why a record of a text cannot be read as a whole; empty: it can.
+func (h heading) isBroken(cells []string, comma string) string {
+	columns := len(h.names)
+	switch {
+	case comma == "":
+	case slices.ContainsFunc(cells, func(cell string) bool {
+		return strings.Contains(cell, "\n") && strings.Count(cell, comma) >= columns-1
+	}):
+		return "a quote in it does not end, and takes in the lines after it"
+	case len(cells) <= h.last && len(cells) > 1:
+		return fmt.Sprintf("it has fewer values than the %d columns of the heading", columns)
+	case len(cells) > columns && strings.Trim(strings.Join(cells[columns:], ""), " \t") != "":
+		return fmt.Sprintf("it has more values than the %d columns of the heading", columns)
+	}
+	return ""
 }
 
 // spool writes records to a file of the engine's, and returns the table function that reads them.
-func (r *reader) spool(columns string, records iter.Seq2[[]string, error]) (from string, err error) {
+func (r *reader) spool(columns string, write func(*csv.Writer) error) (from string, err error) {
 	path := filepath.Join(r.db.Dir, "records")
 	out, err := os.Create(path)
 	if err != nil {
 		return "", err
 	}
-	defer out.Close()
 	w := csv.NewWriter(out)
-	for rec, err := range records {
-		if err == nil {
-			err = w.Write(rec)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
+	err = write(w)
 	w.Flush()
 	return fmt.Sprintf(`read_csv(%s, auto_detect=false, header=false, delim=',', quote='"', escape='"', nullstr='\x01',
 		parallel=false, buffer_size=4194304, max_line_size=4194304, columns={%s})`, schema.QuoteText(path), columns),
-		w.Error()
-}
-
-// judge decides whether a file is taken. wrong is why it is not, with the likely cause first.
-func (r *reader) judge(ctx context.Context, f *File) (wrong, err error) {
-	for row, err := range r.db.Rows(ctx, "SELECT why, rows FROM verdict, shown_rows") {
-		if err != nil {
-			return nil, err
-		}
-		if f.Rows = strings.Clone(row[1]); row[0] != "" {
-			wrong = errors.New(strings.Clone(row[0]))
-		}
-	}
-	return wrong, nil
+		errors.Join(err, w.Error(), out.Close())
 }

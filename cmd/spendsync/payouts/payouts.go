@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -75,20 +76,22 @@ type reader struct {
 	db *duck.Scratch
 }
 
-var (
-	//go:embed tables.sql
-	tablesSQL string
-	//go:embed heading.sql
-	headingSQL string
-	//go:embed cells.sql
-	cellsSQL string
-	//go:embed judge.sql
-	judgeSQL string
-	//go:embed verdict.sql
-	verdictSQL string
-	//go:embed take.sql
-	takeSQL string
-)
+// files has the statements of the engine, and two tables. columns.csv has our columns, with the headings that declare
+// them without the variable, in lower case and with _ between their words; a column of the kind currency or flag may
+// refuse the file. trackers.csv has a line for each form of a tracker's export, with its headings: those of one column
+// have + between them.
+//
+//go:embed *.sql *.csv
+var files embed.FS
+
+// embedded returns the text of an embedded file.
+func embedded(name string) string {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
 
 // Read reads the files, the oldest first. It returns nil if nothing differs from the last reading. Its error means that
 // nothing could be read; everything else that is wrong is in the result.
@@ -118,7 +121,7 @@ func (o *Own) Close() error { return o.folder.Remove() }
 
 // take reads and judges the files, and then takes what they give together.
 func (r *reader) take(ctx context.Context) error {
-	if err := r.know(ctx); err != nil {
+	if err := r.tell(ctx); err != nil {
 		return err
 	}
 	isBroken := false // a file that may be one of payouts cannot be used
@@ -132,30 +135,29 @@ func (r *reader) take(ctx context.Context) error {
 			r.find("", 0, f.Path+": "+f.Wrong.Error())
 		}
 	}
-	if err := r.db.Exec(ctx, takeSQL); err != nil {
+	if err := r.db.Exec(ctx, embedded("take.sql")); err != nil {
 		return err
 	}
-	for row, err := range r.db.Rows(ctx, "SELECT day - DATE '1970-01-01', files, lost FROM given") {
-		if err != nil {
-			return err
-		}
-		r.Days = append(r.Days, Day{Day: schema.Date(atoi(row[0])), Files: strings.Clone(row[1]), Lost: atoi(row[2])})
+	days, err := r.db.Texts(ctx, "SELECT day - DATE '1970-01-01', files, lost FROM given")
+	if err != nil {
+		return err
 	}
-	for i, d := range r.Days {
-		var err error
-		if r.Days[i].path, err = r.save(ctx, schema.TrackerDaily.Table, d.Day.String(), fmt.Sprintf(`SELECT
+	for _, d := range days {
+		day := Day{Day: schema.Date(atoi(d[0])), Files: d[1], Lost: atoi(d[2])}
+		if day.path, err = r.save(ctx, schema.TrackerDaily.Table, day.Day.String(), fmt.Sprintf(`SELECT
 			day AS report_date, campaign AS campaign_id, source AS source_id, clicks, conversions, approved, held,
 			refused, amount AS revenue FROM line WHERE is_export AND day = DATE '%s'
-			ORDER BY ALL`, d.Day)); err != nil {
+			ORDER BY ALL`, day.Day)); err != nil {
 			return err
 		}
+		r.Days = append(r.Days, day)
 	}
-	var err, failed error
 	if !isBroken {
 		r.Payouts, err = rows(ctx, r, schema.PayoutHistory, `SELECT day AS from_date, until AS to_date,
 			campaign AS campaign_id, creative AS creative_id, source AS source_id, amount AS payout FROM payout_line
 			WHERE NOT EXISTS (FROM payout_wrong) ORDER BY day, file, n`)
 	}
+	var failed error
 	r.Refused, failed = rows(ctx, r, schema.RefusedRows, `SELECT 'tracker' AS stream, file + 1 AS page,
 		n AS row_number, coalesce(day, getvariable('today')) AS report_date, why AS reason, raw FROM set_aside`)
 	return errors.Join(err, failed, r.findAll(ctx, "", "FROM finding"))
@@ -191,36 +193,28 @@ func (r *reader) find(form string, size int, message string) {
 
 // findAll adds the findings that a query gives.
 func (r *reader) findAll(ctx context.Context, of, query string) error {
-	for row, err := range r.db.Rows(ctx, query) {
-		if err != nil {
-			return err
-		}
-		r.find(strings.Clone(row[0]), atoi(row[1]), of+row[2])
+	all, err := r.db.Texts(ctx, query)
+	for _, f := range all {
+		r.find(f[0], atoi(f[1]), of+f[2])
 	}
-	return nil
+	return err
 }
 
-// know gives the engine the account's IDs, and what the service counted on finished days of the last weeks.
-func (r *reader) know(ctx context.Context) error {
-	var declared []string
-	for name, values := range r.declaration {
-		declared = append(declared, fmt.Sprintf("'%s': %s", name, listOf(values)))
+// tell gives the engine what is declared, and what is known of the account.
+func (r *reader) tell(ctx context.Context) error {
+	declared, _ := json.Marshal(r.declaration)
+	campaigns, _ := json.Marshal(slices.Collect(maps.Keys(r.Campaigns)))
+	var statements []string
+	for name, value := range map[string]string{"declared": string(declared), "decimal": r.setting("decimal"),
+		"dates": r.setting("dates"), "today": r.Today.String(), "account": r.Account, "campaigns": string(campaigns),
+		"other_currency": foreignCurrency, "in_currency": inCurrency, "dir": r.db.Dir} {
+		statements = append(statements, "SET VARIABLE "+name+" = "+schema.QuoteText(value))
 	}
-	statements := []string{fmt.Sprintf("SET VARIABLE decimal = '%s'; SET VARIABLE dates = '%s'; SET VARIABLE today = "+
-		"DATE '%s'; SET VARIABLE other_currency = %s; SET VARIABLE in_currency = %s; SET VARIABLE dir = %s; "+
-		"SET VARIABLE declared = MAP {%s}::MAP(VARCHAR, VARCHAR[])", r.setting("decimal"), r.setting("dates"), r.Today,
-		schema.QuoteText(foreignCurrency), schema.QuoteText(inCurrency), schema.QuoteText(r.db.Dir),
-		strings.Join(declared, ", ")), cellsSQL, tablesSQL,
-		"INSERT INTO known SELECT 'campaign', unnest(" + listOf(slices.Collect(maps.Keys(r.Campaigns))) + ")"}
+	statements = append(statements, embedded("cells.sql"), embedded("tables.sql"))
 	if r.Warehouse != "" {
-		of := " FROM w.main.spend_daily WHERE account_id = " + schema.QuoteText(r.Account)
-		statements = append(statements, "INSERT INTO known SELECT DISTINCT 'source', source_id"+of+
-			" AND source_id <> ''", fmt.Sprintf("INSERT INTO service SELECT campaign_id, report_date, sum(clicks), "+
-			"sum(conversions)%s AND report_date BETWEEN DATE '%s' AND DATE '%s' GROUP BY ALL", of,
-			r.Today-schema.ReachDays, r.Today-2))
+		statements = append(statements, embedded("account.sql"))
 	}
-	return errors.Join(copyTo(filepath.Join(r.db.Dir, "columns.csv"), strings.NewReader(columnsCSV)),
-		copyTo(filepath.Join(r.db.Dir, "trackers.csv"), strings.NewReader(trackersCSV)), r.db.Exec(ctx, statements...))
+	return errors.Join(os.CopyFS(r.db.Dir, files), r.db.Exec(ctx, statements...))
 }
 
 // expand returns the files that the paths and patterns name, the oldest first.

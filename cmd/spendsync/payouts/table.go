@@ -9,11 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
@@ -33,24 +29,17 @@ const (
 	maxAbove = 200
 )
 
-// table is a file as records of texts with its heading.
+// table is a file, or a sheet of one, as records of texts.
 type table struct {
-	records iter.Seq2[record, error] // of Parquet only the first ones
-	unit    string                   // what is counted: line, or row of a workbook or Parquet
-	comma   string                   // between the values of a text; empty: it is none
-	parquet string                   // path of its copy; empty: it is none
-
-	line     int // of the heading
-	isExport bool
-	names    []string         // in the heading
-	at       map[string][]int // columns in the heading, by the column of raw that they are for
+	each    eachRecord // of Parquet only the first ones
+	unit    string     // what is counted: line, or row of a workbook or Parquet
+	comma   string     // between the values of a text; empty: it is none
+	parquet string     // path of its copy; empty: it is none
 }
 
-// record is a record of a file. It is valid until the next one.
-type record struct {
-	line  int // from 1
-	cells []string
-}
+// eachRecord calls a function with each record and its line, from 1, until that function fails. The cells are valid
+// during the call.
+type eachRecord func(use func(line int, cells []string) error) error
 
 // others are the first bytes of what is no table, and what to do about it.
 var others = []struct{ magic, what string }{
@@ -60,80 +49,6 @@ var others = []struct{ magic, what string }{
 	{"<", "it is a web page or XML, perhaps of a login that has expired: export a table, as CSV"},
 	{"{", "it is JSON: export a table, as CSV, a workbook (.xlsx) or Parquet"},
 	{"[", "it is JSON: export a table, as CSV, a workbook (.xlsx) or Parquet"},
-}
-
-// open copies a file, so that later changes of it do no harm, and finds its heading. The table is nil if the file has
-// no line. wrong is the reason why none of it can be read.
-func (r *reader) open(ctx context.Context, f *File) (t *table, wrong, err error) {
-	before, wrong := os.Stat(f.Path)
-	if wrong != nil {
-		return nil, fmt.Errorf("it cannot be read: %w (SPENDSYNC_PAYOUTS names it)", errors.Unwrap(wrong)), nil
-	}
-	tables, wrong := r.unpack(ctx, f.Path, filepath.Join(r.db.Dir, "file"))
-	if after, failed := os.Stat(f.Path); failed != nil || before.Size() != after.Size() ||
-		!before.ModTime().Equal(after.ModTime()) {
-		return nil, errors.New("it changed while it was read: write it under another name and rename it"), nil
-	}
-	if wrong != nil {
-		return nil, wrong, nil
-	}
-	from, err := r.spool("tab: 'INTEGER', line: 'INTEGER', pos: 'INTEGER', name: 'VARCHAR'", firstCells(tables))
-	if err == nil {
-		err = r.db.Exec(ctx, fmt.Sprintf("SET VARIABLE unit = '%s'", tables[0].unit), "DELETE FROM place; "+
-			"INSERT INTO place FROM "+from, headingSQL)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	for row, err := range r.db.Rows(ctx, "SELECT tab, line, is_export FROM heading") {
-		if err != nil {
-			return nil, nil, err
-		}
-		t = &tables[atoi(row[0])]
-		t.line, t.isExport = atoi(row[1]), row[2] == "true"
-	}
-	if t == nil {
-		return nil, errors.New("it is empty: not even a heading is in it"), nil
-	}
-	return t, nil, r.readHeading(ctx, t)
-}
-
-// readHeading reads the names of the heading, and which of its columns are declared.
-func (r *reader) readHeading(ctx context.Context, t *table) error {
-	t.at = map[string][]int{}
-	for row, err := range r.db.Rows(ctx, "SELECT pos, n.name, target FROM name AS n LEFT JOIN declared USING (pos) "+
-		"ORDER BY pos") {
-		if err != nil {
-			return err
-		}
-		pos, target := atoi(row[0]), strings.Clone(row[2])
-		if pos == len(t.names) {
-			t.names = append(t.names, strings.Clone(row[1]))
-		}
-		if target != "" {
-			t.at[target] = append(t.at[target], pos)
-		}
-	}
-	return nil
-}
-
-// firstCells returns the cells of the first records of tables, each with its table, line and column.
-func firstCells(tables []table) iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) {
-		for tab, t := range tables {
-			for rec, err := range t.records {
-				if err != nil || rec.line > maxAbove {
-					break
-				}
-				for pos, cell := range rec.cells {
-					if !yield([]string{strconv.Itoa(tab), strconv.Itoa(rec.line), strconv.Itoa(pos),
-						strings.Trim(cell, blanks)}, nil) {
-						return
-					}
-				}
-			}
-		}
-	}
 }
 
 // unpack copies a file and returns the tables that may be in it: the sheets of a workbook, or a text with each of the
@@ -157,9 +72,9 @@ func (r *reader) unpack(ctx context.Context, from, path string) (tables []table,
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
-	isBinary := bytes.HasPrefix(start, []byte("PAR1")) || bytes.HasPrefix(start, []byte("PK\x03\x04"))
+	isParquet, isZIP := bytes.HasPrefix(start, []byte("PAR1")), bytes.HasPrefix(start, []byte("PK\x03\x04"))
 	decoded := io.Reader(content)
-	if !isBinary {
+	if !isParquet && !isZIP {
 		if err = checkText(start); err != nil {
 			return nil, err
 		}
@@ -169,13 +84,13 @@ func (r *reader) unpack(ctx context.Context, from, path string) (tables []table,
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
 	switch {
-	case bytes.HasPrefix(start, []byte("PAR1")):
+	case isParquet:
 		return r.parquet(ctx, path)
-	case isBinary:
+	case isZIP:
 		return r.workbook(path)
 	}
 	for _, comma := range ",;\t|" {
-		tables = append(tables, table{unit: "line", comma: string(comma), records: text(path, comma)})
+		tables = append(tables, table{each: text(path, comma), unit: "line", comma: string(comma)})
 	}
 	return tables, nil
 }
@@ -227,12 +142,11 @@ func (r *reader) decoder(start []byte) transform.Transformer {
 
 // text returns the records of a text. A quote within a value is part of it, as PHP and spreadsheets write it. DuckDB's
 // reader numbers no lines, skips empty ones, and drops the end of a file behind a quote that does not end.
-func text(path string, comma rune) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
+func text(path string, comma rune) eachRecord {
+	return func(use func(line int, cells []string) error) error {
 		f, err := os.Open(path)
 		if err != nil {
-			yield(record{}, err)
-			return
+			return err
 		}
 		defer f.Close()
 		in := csv.NewReader(bufio.NewReaderSize(f, 1<<16))
@@ -241,14 +155,14 @@ func text(path string, comma rune) iter.Seq2[record, error] {
 		for {
 			cells, err := in.Read()
 			if errors.Is(err, io.EOF) {
-				return
+				return nil
 			}
-			line := 0
-			if err == nil {
-				line, _ = in.FieldPos(0)
+			if err != nil {
+				return err
 			}
-			if !yield(record{line, cells}, err) || err != nil {
-				return
+			line, _ := in.FieldPos(0)
+			if err := use(line, cells); err != nil {
+				return err
 			}
 		}
 	}
@@ -262,7 +176,7 @@ func (r *reader) parquet(ctx context.Context, path string) ([]table, error) {
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, fmt.Errorf("its Parquet is damaged: %s", text)
 	}
-	return []table{{unit: "row", parquet: path, records: text(path+".csv", ',')}}, nil
+	return []table{{each: text(path+".csv", ','), unit: "row", parquet: path}}, nil
 }
 
 // workbook returns the sheets of a workbook.
@@ -287,51 +201,37 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 	for _, sheet := range book.GetSheetList() {
 		var named []string // by column, a text in another currency
 		if isForeign {
-			for rec := range sheetRows(book, sheet, nil, excelize.Options{}) {
-				named = append(named, make([]string, max(0, len(rec.cells)-len(named)))...)
-				for i, cell := range rec.cells {
+			// A sheet that cannot be read is named when its values are read.
+			_ = sheetRows(book, sheet, nil, excelize.Options{})(func(_ int, cells []string) error {
+				named = append(named, make([]string, max(0, len(cells)-len(named)))...)
+				for i, cell := range cells {
 					if foreign.MatchString(squash(cell)) {
 						named[i] = cell
 					}
 				}
-			}
+				return nil
+			})
 		}
-		tables = append(tables, table{unit: "row", records: sheetRows(book, sheet, named)})
+		tables = append(tables, table{each: sheetRows(book, sheet, named), unit: "row"})
 	}
 	return tables, nil
 }
 
 // sheetRows returns a record 0, and the rows of a sheet, as they are stored or as the formats of their cells show them.
-func sheetRows(book *excelize.File, sheet string, zero []string, as ...excelize.Options) iter.Seq2[record, error] {
-	return func(yield func(record, error) bool) {
+func sheetRows(book *excelize.File, sheet string, zero []string, as ...excelize.Options) eachRecord {
+	return func(use func(line int, cells []string) error) error {
 		rows, err := book.Rows(sheet)
 		if err != nil { // a chart
-			return
+			return nil
 		}
-		more := yield(record{0, zero}, nil)
-		for n := 1; more && rows.Next(); n++ {
-			cells, err := rows.Columns(as...)
-			more = yield(record{n, cells}, err) && err == nil
-		}
-		if err := errors.Join(rows.Error(), rows.Close()); more && err != nil {
-			yield(record{}, err)
+		for n, cells := 0, zero; ; n++ {
+			if err == nil {
+				err = use(n, cells)
+			}
+			if err != nil || !rows.Next() {
+				return errors.Join(err, rows.Error(), rows.Close())
+			}
+			cells, err = rows.Columns(as...)
 		}
 	}
-}
-
-// isBroken returns why a record as a whole cannot be read; empty: it can. last is the last declared column.
-func (t *table) isBroken(cells []string, last int) string {
-	of := len(t.names)
-	switch {
-	case t.comma == "":
-	case slices.ContainsFunc(cells, func(cell string) bool {
-		return strings.Contains(cell, "\n") && strings.Count(cell, t.comma) >= of-1
-	}):
-		return "a quote in it does not end, and takes in the lines after it"
-	case len(cells) <= last && len(cells) > 1:
-		return fmt.Sprintf("it has fewer values than the %d columns of the heading", of)
-	case len(cells) > of && strings.Trim(strings.Join(cells[of:], ""), " \t") != "":
-		return fmt.Sprintf("it has more values than the %d columns of the heading", of)
-	}
-	return ""
 }

@@ -1,7 +1,9 @@
 -- What is known when files are read, and what is read of them.
 
 -- The account's IDs, and each of their forms.
-CREATE TEMP TABLE known(kind VARCHAR, id VARCHAR);
+SET VARIABLE today = getvariable('today')::DATE;
+CREATE TEMP TABLE known AS
+SELECT 'campaign' AS kind, unnest(getvariable('campaigns')::JSON::VARCHAR[]) AS id;
 CREATE TEMP VIEW alike AS
 SELECT kind, unnest(range(1, 6)) AS form_no, unnest(forms(id)) AS form, id FROM known;
 
@@ -38,7 +40,7 @@ CREATE TEMP TABLE place(tab INTEGER, line INTEGER, pos INTEGER, name VARCHAR);
 CREATE TEMP TABLE ours AS
 SELECT c.* EXCLUDE (headings, required), row_number() OVER () AS no, required IS NOT NULL AS is_required,
     coalesce(string_split(headings, '|'), []) AS headings, CASE WHEN of = 'export'
-        THEN coalesce(getvariable('declared')[name], []) ELSE [] END AS declared
+        THEN coalesce((getvariable('declared')::JSON::MAP(VARCHAR, VARCHAR[]))[name], []) ELSE [] END AS declared
 FROM read_csv(getvariable('dir') || '/columns.csv', header = true, all_varchar = true) AS c;
 -- Forms of trackers' exports, with their headings of our columns.
 CREATE TEMP TABLE tracker AS
