@@ -11,7 +11,7 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// call calls the advertiser API with the right key.
+// callAPI sends a GET request to the advertiser API with the read-only key.
 func callAPI(t testing.TB, s *Service, path string) (int, http.Header, []byte) {
 	t.Helper()
 	return do(t, s, "GET", "http://sim"+wire.APIPrefix+path, func(r *http.Request) {
@@ -19,7 +19,7 @@ func callAPI(t testing.TB, s *Service, path string) (int, http.Header, []byte) {
 	})
 }
 
-// fetchJSON calls the API for something that must be there.
+// fetchJSON returns the JSON of a GET request to the advertiser API, which must succeed.
 func fetchJSON(t testing.TB, s *Service, path string) any {
 	t.Helper()
 	status, _, body := callAPI(t, s, path)
@@ -33,7 +33,7 @@ func fetchJSON(t testing.TB, s *Service, path string) any {
 	return v
 }
 
-// answerOf is a reply of the advertiser API, taken apart.
+// answerOf is a decoded reply of the advertiser API.
 type answerOf struct {
 	status int
 	header http.Header
@@ -42,7 +42,7 @@ type answerOf struct {
 
 func (a answerOf) code() string { return str(asMap(a.body["error"])["code"]) }
 
-// field is the field that the first detail of an error names.
+// field returns the field of the first detail of an error.
 func (a answerOf) field() string {
 	details := list(asMap(a.body["error"])["details"])
 	if len(details) == 0 {
@@ -53,7 +53,7 @@ func (a answerOf) field() string {
 
 func (a answerOf) message() string { return str(asMap(a.body["error"])["message"]) }
 
-// callWith calls the API with a key.
+// callWith sends a request to the advertiser API with a key.
 func callWith(t testing.TB, s *Service, key, method, path, sent string) answerOf {
 	t.Helper()
 	status, h, raw := doWith(t, s, method, "http://sim"+wire.APIPrefix+path, sent, func(r *http.Request) {
@@ -71,7 +71,7 @@ func callWith(t testing.TB, s *Service, key, method, path, sent string) answerOf
 	return a
 }
 
-// refusedAs checks an error body: status, code, and the field it names.
+// refusedAs checks the status, the code and the field of an error.
 func refusedAs(t testing.TB, what string, a answerOf, status int, code, field string) {
 	t.Helper()
 	if a.status != status || a.code() != code || a.field() != field || a.message() == "" ||

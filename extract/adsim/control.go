@@ -18,37 +18,37 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// controlPrefix is where a service with Config.Control takes orders from another process. Answers are lines of JSON;
-// an order that is not understood is 400 with {"error": text}. With ?account=1 an order is for the first of
-// Config.Accounts, and so on; faults and quirks are of the service as a whole.
+// controlPrefix is the path below which a service with Config.Control takes commands from another process. A reply is
+// lines of JSON. An unknown or invalid command is 400 with {"error": text}. ?account=1 addresses the first of
+// Config.Accounts, and so on; faults and quirks affect all accounts.
 //
-//	GET    clock    {"now":"2026-11-21T20:00:00Z","standing":false,"today":"2026-11-21"}
-//	POST   clock    {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" stops it or lets it run
-//	POST   fault    a [Fault], with "for" as "2s"; DELETE takes all faults away
-//	POST   quirks   {"set":["numbers-text","bom"]}: these hold from now on, see [Service.SetQuirks]
-//	POST   restate  a [Restatement] with "day"; the answer is the row, if it is about one
+//	GET    clock    returns {"now":"2026-11-21T20:00:00Z","standing":false,"today":"2026-11-21"}
+//	POST   clock    {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" stops the clock or lets it run
+//	POST   fault    a [Fault], with "for" as a duration ("2s"); DELETE removes all faults
+//	POST   quirks   {"set":["numbers-text","bom"]} replaces the quirks, see [Service.SetQuirks]
+//	POST   restate  a [Restatement] with "day"; returns the row if the command changes a single row
 //	POST   funds    {"amount":"250.00"}: see [Service.AddFunds]
-//	GET    truth    the rows of the reach, or of ?day=YYYY-MM-DD; with &sum=1 a line for each day
+//	GET    truth    the rows of the last 32 days and today, or of ?day=YYYY-MM-DD; with &sum=1 a total for each day
 const controlPrefix = "/_sim/"
 
 func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := bufio.NewWriterSize(w, 1<<16)
 	defer out.Flush()
-	line := func(v any) { _, _ = out.Write(append(tree.Marshal(v), '\n')) } // a client that is gone needs no more
+	line := func(v any) { _, _ = out.Write(append(tree.Marshal(v), '\n')) } // fails only if the client has disconnected
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	i, _ := strconv.Atoi(r.URL.Query().Get("account"))
 	if err == nil && (i < 0 || i >= len(s.accounts)) {
 		err = fmt.Errorf("no account %d", i)
 	}
 	name := r.Method + " " + r.URL.Path[len(controlPrefix):]
-	carryOut, known := orders[name]
+	execute, exists := orders[name]
 	switch {
 	case err != nil:
-	case !known:
+	case !exists:
 		err = fmt.Errorf("no order %s", name)
 	default:
-		err = carryOut(controlCall{s.accounts[i], r.URL.Query(), body, line})
+		err = execute(controlCall{s.accounts[i], r.URL.Query(), body, line})
 	}
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -56,15 +56,15 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// controlCall is one order to a service.
+// controlCall is one command to the service.
 type controlCall struct {
 	*Service
 	query url.Values
 	body  []byte
-	line  func(any) // answers with a line
+	line  func(any) // writes a line of the reply
 }
 
-// in decodes the body. Unknown fields are refused: a mistyped fault would never happen.
+// in decodes the body. Unknown fields are refused, since a mistyped fault would never strike.
 func (o controlCall) in(v any) error {
 	d := json.NewDecoder(bytes.NewReader(o.body))
 	d.DisallowUnknownFields()
@@ -72,7 +72,7 @@ func (o controlCall) in(v any) error {
 	return d.Decode(v)
 }
 
-// orders are all orders, by method and name.
+// orders contains all commands, by method and name.
 var orders = map[string]func(o controlCall) error{
 	"GET clock":  func(o controlCall) error { o.line(o.clockNow()); return nil },
 	"POST clock": controlCall.setClock,
@@ -92,32 +92,32 @@ var orders = map[string]func(o controlCall) error{
 	},
 	"DELETE fault": func(o controlCall) error { o.ClearFaults(); return nil },
 	"POST quirks": func(o controlCall) error {
-		var of struct{ Set []string }
-		if err := o.in(&of); err != nil {
+		var in struct{ Set []string }
+		if err := o.in(&in); err != nil {
 			return err
 		}
-		return o.SetQuirks(of.Set...)
+		return o.SetQuirks(in.Set...)
 	},
 	"POST restate": func(o controlCall) error {
-		var of struct {
+		var in struct {
 			Day string
 			ledger.Restatement
 		}
-		if err := o.in(&of); err != nil {
+		if err := o.in(&in); err != nil {
 			return err
 		}
-		row, err := o.Restate(of.Day, of.Restatement)
+		row, err := o.Restate(in.Day, in.Restatement)
 		if row.Date != "" {
 			o.line(truthLine{row, 0, row.Exact()})
 		}
 		return err
 	},
 	"POST funds": func(o controlCall) error {
-		var of struct{ Amount any }
-		if err := o.in(&of); err != nil {
+		var in struct{ Amount any }
+		if err := o.in(&in); err != nil {
 			return err
 		}
-		amount, _ := money.Parse(fmt.Sprint(of.Amount)) // 0 is refused
+		amount, _ := money.Parse(fmt.Sprint(in.Amount)) // AddFunds refuses the 0 of an invalid text
 		return o.AddFunds(amount)
 	},
 	"GET truth": controlCall.tellTruth,
@@ -137,7 +137,7 @@ type clockOrder struct {
 	Standing *bool
 }
 
-// setClock sets the clock, and answers with it.
+// setClock sets the clock, and replies with its new state.
 func (o controlCall) setClock() error {
 	var in clockOrder
 	if err := o.in(&in); err != nil {
@@ -163,7 +163,7 @@ func (o controlCall) setClock() error {
 	return nil
 }
 
-// truthLine is a line of the truth, or the sum of Rows lines. Spend is text, so that no reader rounds it.
+// truthLine is a row of a day, or the total of a day's rows. Spend is text, so that no reader rounds it.
 type truthLine struct {
 	ledger.Line
 	Rows  int64  `json:"rows,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"spendsync/extract/adsim/config"
 )
 
-// order gives an order to the service's control, and returns the lines of its answer.
+// order sends a command under /_sim/, and returns the lines of the reply.
 func order(t *testing.T, s *Service, method, path, body string) (int, []map[string]any) {
 	t.Helper()
 	req, err := http.NewRequest(method, "http://sim/_sim/"+path, strings.NewReader(body))
@@ -34,7 +34,7 @@ func order(t *testing.T, s *Service, method, path, body string) (int, []map[stri
 	return resp.StatusCode, out
 }
 
-// TestControl_TakesItsOrders gives each order once, and orders that it refuses.
+// TestControl_TakesItsOrders sends each command once, and commands that are refused.
 func TestControl_TakesItsOrders(t *testing.T) {
 	if status, _ := order(t, sim(config.Config{}), "GET", "clock", ""); status != 404 {
 		t.Errorf("without Config.Control: %d", status)

@@ -8,15 +8,16 @@ import (
 	"spendsync/extract/adsim/config"
 )
 
-// row is a line of a table of the description: what it says, a request, and the answer. want is "" for a success, the
-// code of a refusal, or "code field". In requests and bodies $NAME stands for an entity of [cast].
+// row is one rule of the description, with a request that shows it and the expected reply. want is "" for a success,
+// and the code of an error or "code field" otherwise. In requests and bodies, $NAME stands for the ID of an entity of
+// [cast].
 type row struct {
 	says, request, body string
 	status              int
 	want                string
 }
 
-// cast makes the entities that the tables need, by name.
+// cast makes the entities that the rules need, and returns their IDs by name.
 func cast(t *testing.T, s *Service) map[string]string {
 	t.Helper()
 	id := map[string]string{"FOREIGN": s.Account(1).CampaignIDs()[0]}
@@ -35,7 +36,8 @@ func cast(t *testing.T, s *Service) map[string]string {
 
 var castName = regexp.MustCompile(`\$[A-Z][A-Z0-9]*`)
 
-// hold asks each line's request with the key that may write, and holds the answer to the line.
+// hold sends each row's request with the read-write key, or with the read-only one after "READER:", and compares the
+// reply.
 func hold(t *testing.T, s *Service, id map[string]string, rows []row) {
 	t.Helper()
 	fill := func(text string) string {
@@ -44,8 +46,8 @@ func hold(t *testing.T, s *Service, id map[string]string, rows []row) {
 	for _, r := range rows {
 		method, path, _ := strings.Cut(fill(r.request), " ")
 		key := config.DefaultWriteKey
-		if reading, is := strings.CutPrefix(method, "READER:"); is {
-			method, key = reading, config.DefaultKey
+		if bare, asReader := strings.CutPrefix(method, "READER:"); asReader {
+			method, key = bare, config.DefaultKey
 		}
 		a := callWith(t, s, key, method, "/v1"+path, fill(r.body))
 		got := a.code()
@@ -59,7 +61,7 @@ func hold(t *testing.T, s *Service, id map[string]string, rows []row) {
 	}
 }
 
-// TestDescription_Rules holds the operations that are served to the description, a line for each.
+// TestDescription_Rules compares each operation with the description.
 func TestDescription_Rules(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, Campaigns: 6, RowsPerDay: 300, Accounts: []config.Config{{}}})
 	const bad, no = "validation_failed", "conflict"
@@ -93,7 +95,7 @@ func TestDescription_Rules(t *testing.T) {
 		{"statuses are known", "GET /campaigns?status=draft", "", 400, bad + " status"},
 		{"statuses are unique", "GET /campaigns?status=active,active", "", 400, bad + " status"},
 
-		// What the description does not show is one plausible choice.
+		// The description leaves these open; this is one plausible choice.
 		{"an unknown path is 404", "GET /nosuch", "", 404, "not_found"},
 		{"another method is 404", "DELETE /campaigns", "", 404, "not_found"},
 		{"an unknown query parameter is refused", "GET /me?x=1", "", 400, bad + " x"},
@@ -103,7 +105,7 @@ func TestDescription_Rules(t *testing.T) {
 	})
 }
 
-// TestChange_RefusesWhatIsUnknown: a mistyped change would never happen.
+// TestChange_RefusesWhatIsUnknown: a mistyped change must not be ignored.
 func TestChange_RefusesWhatIsUnknown(t *testing.T) {
 	s := sim(config.Config{})
 	id := s.CampaignIDs()[0]

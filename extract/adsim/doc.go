@@ -1,58 +1,58 @@
-// Package adsim is the advertising service, simulated in-process: an [net/http.Handler] that answers the advertiser
-// API over REST and the spend report as the service's description has them, for one made-up account or several. It
-// answers what spendsync asks, and takes the changes of source lists that spendsync prints: of the other writes, MCP
-// and the push sending APIs it knows nothing.
+// Package adsim simulates the advertising service in-process: an [net/http.Handler] that serves the advertiser API and
+// the spend report of one made-up account or several, as the service's description states them. It serves the requests
+// that spendsync sends, and the changes of source lists that spendsync prints for its user to send. The other writes,
+// MCP and the push sending APIs are not simulated.
 //
 // # Rooms
 //
-// Each room imports only rooms below it. From the bottom:
+// Each package imports only packages of the lines above it:
 //
-//	chance, memo, money, tree, clock, config  hashes, results kept, amounts, JSON, time, what can be asked for
-//	market                                    the advertiser that a seed gives
-//	ledger                                    numbers and settings of a state; changes nothing
-//	world                                     the account that changes
-//	wire                                      faults, the log, sending
-//	report, advertiser                        the interfaces
-//	variations                                quirks of the replies
-//	adsim                                     the service: puts the rooms together, and takes orders under /_sim/
+//	chance, memo, money, tree, clock, config  hashes, a cache, amounts, JSON, time, the options
+//	market                                    generates an advertiser from a seed
+//	ledger                                    computes the numbers and settings at an instant
+//	world                                     holds one account and its changes
+//	wire                                      injects faults, logs requests, sends replies
+//	report, advertiser                        serve the two interfaces
+//	variations                                changes replies by quirks
+//	adsim                                     assembles the service, and takes commands under /_sim/
 //
 // # What it promises
 //
-//   - The account follows from the seed. The numbers of a day follow from the seed, the day, the service's clock and
-//     what was asked for; not from the order of requests, the machine or the time the process was started.
-//   - Two replies to the same question in the same state are the same bytes, but for the request_id of an error.
-//   - Rows have one total order: date, campaign, creative, source. A page is computed from its place alone, so page 900
-//     costs what page 1 costs. Money is whole millionths of a dollar inside and exact decimal text outside.
+//   - The seed determines the account. The numbers of a day depend on the seed, the day, the service's clock and the
+//     changes made by tests; not on the order of requests, the machine or the time the process was started.
+//   - Two replies to the same question in the same state are the same bytes, except for the request_id of an error.
+//   - Rows have one total order: date, campaign, creative, source. A page is computed without the pages before it, so
+//     page 900 costs as much as page 1. Money is an integer of millionths of a dollar in Go, and exact decimal text in
+//     replies.
 //   - All methods may be called from any goroutine.
 //
-// It imports nothing of this module outside its rooms, so that a mistake of the client can't be mirrored here. It
-// changes nothing on a GET, keeps nothing when it ends, and connects to nothing.
+// It imports no other package of this module, so that a mistake of the client can't be repeated here. A GET changes
+// nothing, nothing is stored on disk, and it opens no connections.
 //
 // # Where to find it
 //
 // With a server at http://127.0.0.1:8080 the base URLs are http://127.0.0.1:8080/report and /api. With
-// [Service.Transport] the host may be anything. An account has a user of the dashboard, a key that can read
-// ([DefaultKey]) and one that can write ([DefaultWriteKey]); the second account's have a 2 at their end, and its user
-// is analyst2@example.com. The report refuses unconfirmed@example.com and unassigned@example.com with its two texts of
-// 403. What the description leaves open is chosen in described_test.go, a line for each choice.
+// [Service.Transport] the host may be anything. An account has a dashboard user, a read-only API key ([DefaultKey]) and
+// a read-write one ([DefaultWriteKey]). The keys of the second account end in 2, and its user is analyst2@example.com.
+// The report answers unconfirmed@example.com and unassigned@example.com with the description's two 403 texts. Where the
+// description leaves a choice open, described_test.go has a line with the choice made here.
 //
 // # Spending follows the settings
 //
-// In a prepaid account (Config.Prepaid) each campaign spends by its settings. Its traffic without changes is the
-// supply: it gets the part of the day's
-// traffic during which it is active, within its dates, from each source while the source is bought, for each
-// creative while that is active. Twice the bid draws about twice the traffic at twice the price. The day's limit,
-// and what is left of a prepaid balance, are of the day as a whole: if its rows cost more, each gets its part of the
-// amount. Days before a change keep their numbers.
+// In a prepaid account (Config.Prepaid) a campaign's spend depends on its settings. The traffic that it would have
+// without changes is its supply. Of that it gets the share that arrives while the campaign runs (active and within its
+// dates), the creative is active and the source is bought. Twice the bid draws about twice the traffic at twice the
+// price. The daily limit and the remaining balance bound the cost of a whole day: if its rows cost more, all are scaled
+// down in proportion. Days before a change keep their numbers.
 //
 // # What a test can do to it
 //
-// Faults ([Service.Fail]) strike some requests. Quirks ([Service.SetQuirks]) are variations of the replies to reads
-// that hold for every request: numbers as texts, lists without totals, other envelopes; [Quirks] lists them. Days can
-// be restated ([Service.Restate]), effects planted ([Service.Plant]), money wired ([Service.AddFunds]), the clock set
-// ([Service.SetNow]); and what a perfect copy holds can be read ([Service.Truth], [Service.Settings]), as can the log
-// ([Service.Requests]).
+// Faults ([Service.Fail]) damage the replies to some requests. Quirks ([Service.SetQuirks]) vary the replies to all
+// reads: numbers as texts, lists without totals, other envelopes; [Quirks] lists them. Tests can restate days
+// ([Service.Restate]), plant effects ([Service.Plant]), wire money ([Service.AddFunds]) and set the clock
+// ([Service.SetNow]). They can read the true rows and settings ([Service.Truth], [Service.Settings]), and the log of
+// requests ([Service.Requests]).
 //
-// [Service.Change] changes settings as a person would in the dashboard, or as no person could. The report ignores
-// changes, unless the account is prepaid.
+// [Service.Change] changes settings as a person would in the dashboard, and also in ways that the dashboard refuses.
+// Changes affect the report only if the account is prepaid.
 package adsim

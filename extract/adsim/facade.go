@@ -8,7 +8,7 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// The words of the rooms that tests and commands use.
+// Types of the inner packages that tests and commands use.
 type (
 	Action           = ledger.Action
 	Change           = advertiser.Change
@@ -27,7 +27,7 @@ type (
 	Sum              = ledger.Sum
 )
 
-// Paths and credentials, and what a Config may ask for.
+// Paths and default credentials.
 const (
 	APIPrefix       = wire.APIPrefix
 	DefaultKey      = config.DefaultKey

@@ -10,7 +10,7 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// pageOf asks for a page of ten rows of yesterday.
+// pageOf returns the query for a page of ten rows of yesterday.
 func pageOf(page int) string { return finest(yesterday) + "&page_size=10&page=" + itoa(page) }
 
 func TestService_MayBeUsedByManyAtOnce(t *testing.T) {

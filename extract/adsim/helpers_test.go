@@ -14,7 +14,7 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// noon is a plain November day, 14:00 in Chicago.
+// noon is 14:00 in Chicago on a November day without a clock change.
 var noon = time.Date(2026, time.November, 21, 20, 0, 0, 0, time.UTC)
 
 const (
@@ -22,7 +22,7 @@ const (
 	allDay    = "date,campaign_id,campaign_name,creative_id,source_id,total_spend,clicks,impressions,conversions"
 )
 
-// sim is a small service whose clock stands still at noon.
+// sim returns a small service whose clock stands at noon.
 func sim(cfg config.Config) *Service {
 	if cfg.RowsPerDay == 0 {
 		cfg.RowsPerDay = 600
@@ -32,7 +32,7 @@ func sim(cfg config.Config) *Service {
 	return s
 }
 
-// ask asks the report with the right credentials.
+// ask sends a request to the report with valid credentials.
 func ask(t testing.TB, s *Service, query string) (int, http.Header, []byte) {
 	t.Helper()
 	return do(t, s, "GET", "http://sim"+wire.ReportPrefix+"/ads/spend-report?"+query, func(r *http.Request) {
@@ -73,7 +73,7 @@ type reportReply struct {
 	Pagination map[string]int               `json:"pagination"`
 }
 
-// reportOf asks a question that must be answered, and decodes the answer.
+// reportOf returns the decoded reply to a request to the report, which must succeed.
 func reportOf(t testing.TB, s *Service, query string) reportReply {
 	t.Helper()
 	status, _, body := ask(t, s, query)
@@ -87,7 +87,7 @@ func reportOf(t testing.TB, s *Service, query string) reportReply {
 	return r
 }
 
-// allPages asks page after page until total_pages.
+// allPages returns the rows of all pages.
 func allPages(t testing.TB, s *Service, query string) []map[string]json.RawMessage {
 	t.Helper()
 	var rows []map[string]json.RawMessage
@@ -118,7 +118,7 @@ func text(t testing.TB, raw json.RawMessage) string {
 	return s
 }
 
-// millionths takes an exact decimal text apart.
+// millionths parses an exact decimal of at most six places.
 func millionths(t testing.TB, s string) int64 {
 	t.Helper()
 	whole, frac, _ := strings.Cut(s, ".")

@@ -8,7 +8,7 @@ import (
 	"spendsync/extract/adsim/config"
 )
 
-// TestKeys_End: within 14 days of its end each reply warns.
+// TestKeys_End: replies warn within 14 days of the key's expiry.
 func TestKeys_End(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, KeyExpiresAt: noon.Add(90 * 24 * time.Hour)})
 	me := func() answerOf { return callWith(t, s, config.DefaultKey, "GET", "/v1/me", "") }

@@ -15,7 +15,7 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// questions are one of each kind that quirks look at.
+// questions returns requests of each kind that quirks affect.
 func questions(campaigns []string) []string {
 	days := "start_date=2026-11-16&end_date=2026-11-16" // the fifth before today
 	reach := "start_date=2026-10-20&end_date=2026-11-20"
@@ -41,7 +41,7 @@ func questions(campaigns []string) []string {
 	return list
 }
 
-// raw asks without holding the reply to the description.
+// raw sends a GET request with valid credentials.
 func raw(t *testing.T, s *Service, target string) (status int, header http.Header, body []byte) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, "http://sim"+target, nil)
@@ -64,13 +64,13 @@ func raw(t *testing.T, s *Service, target string) (status int, header http.Heade
 
 var creativeID = regexp.MustCompile(`C[0-9]+-[0-9]+`)
 
-// everything is all that is sent in answer to the questions. Campaigns are many enough
-// for several pages of a list, and one has an audience, creatives and sources to change.
+// everything returns the replies to all questions. There are enough campaigns for several pages of a list, and one has
+// an audience, creatives and sources.
 func everything(t *testing.T, s *Service, campaigns []string) []string {
 	t.Helper()
 	var all []string
 	asked := questions(campaigns)
-	for _, id := range campaigns { // and one creative alone
+	for _, id := range campaigns { // also ask for a single creative
 		_, _, body := raw(t, s, wire.APIPrefix+"/v1/campaigns/"+id+"/creatives?limit=1")
 		if m := creativeID.FindString(string(body)); m != "" {
 			asked = append(asked, wire.APIPrefix+"/v1/creatives/"+m)
@@ -89,8 +89,8 @@ func quirkSim() *Service {
 	return sim(config.Config{Campaigns: 9, CreativesPerCampaign: 6, Sources: 60, RowsPerDay: 60, RateLimit: -1})
 }
 
-// TestQuirks_EachChangesWhatItSays: a quirk shows in at least one reply, on the
-// interface that it is for and on no other, and what it leaves is JSON.
+// TestQuirks_EachChangesWhatItSays: each quirk changes at least one reply, only replies of its interface, and leaves
+// valid JSON.
 func TestQuirks_EachChangesWhatItSays(t *testing.T) {
 	s := quirkSim()
 	all := s.CampaignIDs()
@@ -111,7 +111,8 @@ func TestQuirks_EachChangesWhatItSays(t *testing.T) {
 			}
 			onReport := strings.HasPrefix(got, wire.ReportPrefix)
 			changed[onReport] = true
-			if onReport && !q.Report || !onReport && !q.API && q.Name != "today-restated" { // which moves the balance
+			// today-restated also changes the balance.
+			if onReport && !q.Report || !onReport && !q.API && q.Name != "today-restated" {
 				t.Errorf("%s changes %.100s", q.Name, got)
 			}
 			body := []byte(got[strings.Index(got, "]\n")+2:])

@@ -8,7 +8,7 @@ import (
 	"spendsync/extract/adsim/ledger"
 )
 
-// restated says what becomes of a day's lines.
+// restated restates a day and returns its lines before and after.
 func restated(t *testing.T, s *Service, date string,
 	r ledger.Restatement) (before, after []ledger.Line, line ledger.Line) {
 	t.Helper()
@@ -18,7 +18,7 @@ func restated(t *testing.T, s *Service, date string,
 		t.Fatal(err)
 	}
 	after = truth(s, date)
-	// The report states the same, page by page and added up.
+	// The pages and the sums of the report must agree with the new lines.
 	diff(t, lines(t, allPages(t, s, finest(date)+"&page_size=97")), after)
 	rows := reportOf(t, s, oneDay(date)+"&columns=date,total_spend,clicks").Data
 	sum := total(after)

@@ -15,17 +15,16 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// Service is one simulated service, seen from one of its accounts. It is an [http.Handler]. The
-// embedded rooms provide the rest of its methods: changes to the account; the faults, the quirks and the log of the
-// service.
+// Service is the simulated service as one of its accounts: the world and the API belong to the account, everything else
+// is shared by all accounts. It is an [http.Handler]. The embedded fields provide most of its methods.
 type Service struct {
 	*world.World
 	*clock.Clock
 	*wire.Faults
-	*variations.Set
+	*variations.ActiveQuirks
 	*wire.Log
 
-	accounts []*Service // of the service
+	accounts []*Service // all of them, this one included
 	api      *advertiser.API
 }
 
@@ -35,19 +34,19 @@ func New(cfg config.Config) *Service {
 		cfg.Now = time.Now
 	}
 	cfg.SetDefaults()
-	first := &Service{Faults: &wire.Faults{}, Set: &variations.Set{}, Log: &wire.Log{}}
+	first := &Service{Faults: &wire.Faults{}, ActiveQuirks: &variations.ActiveQuirks{}, Log: &wire.Log{}}
 	c := &clock.Clock{Base: cfg.Now}
 	first.open(cfg, 0, c)
 	first.accounts = []*Service{first}
 	for i, more := range cfg.Accounts {
 		more = cfg.Next(more, i+1)
 		more.SetDefaults()
-		own := &Service{Faults: first.Faults, Set: first.Set, Log: first.Log}
-		own.open(more, i+1, c)
-		first.accounts = append(first.accounts, own)
+		account := &Service{Faults: first.Faults, ActiveQuirks: first.ActiveQuirks, Log: first.Log}
+		account.open(more, i+1, c)
+		first.accounts = append(first.accounts, account)
 	}
-	for _, own := range first.accounts {
-		own.accounts = first.accounts
+	for _, account := range first.accounts {
+		account.accounts = first.accounts
 	}
 	if err := first.SetQuirks(cfg.Quirks...); err != nil {
 		panic(err)
@@ -55,7 +54,7 @@ func New(cfg config.Config) *Service {
 	return first
 }
 
-// open makes the rooms of an account.
+// open makes the parts of the service that belong to one account.
 func (s *Service) open(cfg config.Config, index int, c *clock.Clock) {
 	s.World = world.New(cfg, index, c)
 	s.Clock = c
@@ -66,10 +65,10 @@ func apis(accounts []*Service) []*advertiser.API {
 	return each(accounts, func(s *Service) *advertiser.API { return s.api })
 }
 
-func each[T any](accounts []*Service, of func(*Service) T) []T {
+func each[T any](accounts []*Service, value func(*Service) T) []T {
 	list := make([]T, len(accounts))
 	for i, s := range accounts {
-		list[i] = of(s)
+		list[i] = value(s)
 	}
 	return list
 }
@@ -78,24 +77,22 @@ func each[T any](accounts []*Service, of func(*Service) T) []T {
 // Config.Accounts. Faults, quirks and the log are those of the service.
 func (s *Service) Account(i int) *Service { return s.accounts[i] }
 
-// Transport answers requests in-process, without a socket: any host will do. A
-// cut body reads as [io.ErrUnexpectedEOF], a reset as ECONNRESET, and a request
-// that is cancelled ends with its context's error, as over TCP.
+// Transport sends every request to the service in-process: see [wire.Transport].
 func (s *Service) Transport() http.RoundTripper { return wire.Transport(s) }
 
-// Change changes the settings from now on. It refuses impossible changes: an unknown ID, an unknown field.
+// Change changes settings as of now. It refuses an unknown ID and an unknown field.
 func (s *Service) Change(c Change) error {
 	_, err := s.api.Apply(c)
 	return err
 }
 
-// Create makes a campaign or, with c.Campaign, a creative of it, and returns its ID.
+// Create makes a campaign or, if c.Campaign is set, a creative of that campaign. It returns the ID of the new entity.
 func (s *Service) Create(c Change) (id string, err error) {
 	c.Do = Create
 	return s.api.Apply(c)
 }
 
-// ServeHTTP answers a request of the service, and of the control if that is on.
+// ServeHTTP answers requests to the service, and commands under /_sim/ if Config.Control is set.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.World.Cfg.Control && strings.HasPrefix(r.URL.Path, controlPrefix) {
 		s.serveControl(w, r)
@@ -104,11 +101,12 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	st := s.Snapshot()
 	f := s.Match(r)
 	entry := s.Begin(r, st.Now, f)
-	rep := s.Set.Answer(apis(s.accounts), &st, r, f, func(r *http.Request) wire.Reply { return s.answer(&st, r, f) })
+	plain := func(r *http.Request) wire.Reply { return s.answer(&st, r, f) }
+	rep := s.ActiveQuirks.Answer(apis(s.accounts), &st, r, f, plain)
 	s.Send(w, r, st.Now, rep, f, entry)
 }
 
-// answer returns the reply without quirks and without the wire's faults.
+// answer returns the reply before quirks, and before the faults that strike while it is sent.
 func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.Reply {
 	if f != nil {
 		if rep, replaces := s.faultReply(st, r, f); replaces {
@@ -125,7 +123,7 @@ func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.
 	return report.Error(http.StatusNotFound, "Not found")
 }
 
-// faultReply is the reply of the kinds that replace it.
+// faultReply returns the reply of a fault that replaces the service's own.
 func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (wire.Reply, bool) {
 	status := f.Status
 	if status == 0 {
@@ -149,7 +147,7 @@ func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (
 		return wire.Reply{}, false
 	}
 	if wait, ok := strings.CutPrefix(f.RetryAfter, "+"); ok {
-		d, _ := time.ParseDuration(wait) // set has seen that it is one
+		d, _ := time.ParseDuration(wait) // Faults.Set has checked it
 		rep.Header.Set("Retry-After", st.Now.Add(d).UTC().Format(http.TimeFormat))
 	} else if f.RetryAfter != "" {
 		rep.Header.Set("Retry-After", f.RetryAfter)

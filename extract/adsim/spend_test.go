@@ -130,7 +130,7 @@ func TestAccount_CampaignsComeAndNeverVanish(t *testing.T) {
 				t.Fatalf("%v: %s is gone", d, c.ID)
 			}
 		}
-		// All that the report may show is listed.
+		// Every campaign that can have rows is listed.
 		for _, c := range s.World.Account.ExistingOn(d) {
 			if !slices.Contains(now, c) {
 				t.Fatalf("%v: %s is in the report only", d, c.ID)

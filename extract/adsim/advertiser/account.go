@@ -11,7 +11,7 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// me answers GET /v1/me: whom the key acts for, and whether it can make changes.
+// me answers GET /v1/me: the account and the scope of the key.
 func (s *API) me(c *call) wire.Reply {
 	return one("", struct {
 		AdvertiserID   string `json:"advertiser_id"`
@@ -25,7 +25,7 @@ func (s *API) me(c *call) wire.Reply {
 		clock.Instant(c.key.ends(c.st.Now))})
 }
 
-// budget is a kind of change in the reply of the limits. The description names none.
+// budget is the daily limit for one kind of change. The description does not name the kinds.
 type budget struct {
 	Kind     string `json:"kind"`
 	Used     int    `json:"used"`
@@ -33,7 +33,7 @@ type budget struct {
 	ResetsAt string `json:"resets_at"`
 }
 
-// limits answers GET /v1/limits: the day's change budget, of which nothing is used.
+// limits answers GET /v1/limits: the day's budgets of changes. Changes do not use them up.
 func (s *API) limits(c *call) wire.Reply {
 	y, m, d := c.st.Now.UTC().Date()
 	resets := time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)

@@ -18,21 +18,21 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// call is a request with a key that may make it.
+// call is an authenticated request.
 type call struct {
 	st    *ledger.State
 	key   *apiKey
-	id    string // in the path
-	verb  string // the end of the path
+	id    string // of the campaign or creative in the path
+	verb  string // last element of the path
 	query url.Values
 	body  io.Reader
 	fault *wire.Fault
 }
 
-// route is an operation of the description's table.
+// route is an operation of the API.
 type route struct {
-	method, path string // a star is an ID or a verb
-	takes        string // the parameters of the query
+	method, path string // a star stands for an ID or a verb
+	params       string // allowed query parameters, separated by spaces
 	answer       func(*API, *call) wire.Reply
 }
 
@@ -57,23 +57,23 @@ type API struct {
 // NewAPI returns the API of an account with its two keys.
 func NewAPI(w *world.World) *API { return &API{World: w, keys: keysOf(&w.Cfg)} }
 
-// Serve checks the key and lets its account answer.
+// Serve finds the account of the request's key and answers for it.
 func Serve(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
-	own, key := accountOf(accounts, r.Header.Get("Authorization"), now)
-	if own == nil {
+	api, key := accountOf(accounts, r.Header.Get("Authorization"), now)
+	if api == nil {
 		rep := accounts[0].APIError(http.StatusUnauthorized, "The API key is invalid, expired or revoked.")
 		rep.Header.Set("Www-Authenticate", "Bearer")
 		return rep
 	}
-	st := own.World.StateAt(now)
-	rep := own.serve(&call{st: &st, key: key, query: r.URL.Query(), body: r.Body, fault: f}, r)
-	key.tell(rep.Header, now)
+	st := api.World.StateAt(now)
+	rep := api.serve(&call{st: &st, key: key, query: r.URL.Query(), body: r.Body, fault: f}, r)
+	key.setHeaders(rep.Header, now)
 	return rep
 }
 
-// serve answers a request whose key is right.
+// serve answers a request with a valid key of the account.
 func (s *API) serve(c *call, r *http.Request) wire.Reply {
-	if wait := c.key.limiter.take(c.st.Now, s.World.Cfg.RateLimit); wait > 0 {
+	if wait := c.key.limiter.wait(c.st.Now, s.World.Cfg.RateLimit); wait > 0 {
 		return s.refuse(&problem{status: http.StatusTooManyRequests, wait: wait,
 			message: "More requests per minute than are allowed."})
 	}
@@ -86,8 +86,8 @@ func (s *API) serve(c *call, r *http.Request) wire.Reply {
 		return s.APIError(http.StatusNotFound, "There is no such path.")
 	}
 	for name, values := range c.query {
-		if !slices.Contains(strings.Fields(routes[i].takes), name) || len(values) > 1 {
-			return s.refuse(invalid(name, "expected one of %s, once", cmp.Or(routes[i].takes, "no parameters")))
+		if !slices.Contains(strings.Fields(routes[i].params), name) || len(values) > 1 {
+			return s.refuse(invalid(name, "expected one of %s, once", cmp.Or(routes[i].params, "no parameters")))
 		}
 	}
 	if parts := strings.Split(asked, "/"); len(parts) > 3 {
@@ -96,7 +96,7 @@ func (s *API) serve(c *call, r *http.Request) wire.Reply {
 	return routes[i].answer(s, c)
 }
 
-// APIError returns the advertiser API's error body, with the code that goes with the status.
+// APIError returns an error reply of the advertiser API, with the code that belongs to the status.
 func (s *API) APIError(status int, message string, details ...detail) wire.Reply {
 	type problem struct {
 		Code      string   `json:"code"`
@@ -115,26 +115,27 @@ var codes = map[int]string{
 	http.StatusBadGateway: "upstream_error", http.StatusServiceUnavailable: "unavailable",
 }
 
-// limiter is a window of 60 seconds that slides with the service's clock.
+// limiter counts the requests of the last 60 seconds of the service's clock.
 type limiter struct {
-	mu    sync.Mutex
-	taken []time.Time
+	mu       sync.Mutex
+	accepted []time.Time
 }
 
-// take counts a request, or returns how many seconds to wait.
-func (l *limiter) take(now time.Time, most int) int {
+// wait returns 0 and counts the request, or returns the seconds until a request would be accepted. A negative limit is
+// no limit.
+func (l *limiter) wait(now time.Time, most int) int {
 	if most < 0 {
 		return 0
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// A clock that was set back has no requests before it.
-	l.taken = slices.DeleteFunc(l.taken, func(t time.Time) bool {
+	// Drop requests from the future, too: the clock may have been set back.
+	l.accepted = slices.DeleteFunc(l.accepted, func(t time.Time) bool {
 		return t.After(now) || now.Sub(t) >= time.Minute
 	})
-	if len(l.taken) < most {
-		l.taken = append(l.taken, now)
+	if len(l.accepted) < most {
+		l.accepted = append(l.accepted, now)
 		return 0
 	}
-	return max(1, int(math.Ceil((time.Minute - now.Sub(l.taken[0])).Seconds())))
+	return max(1, int(math.Ceil((time.Minute - now.Sub(l.accepted[0])).Seconds())))
 }

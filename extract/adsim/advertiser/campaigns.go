@@ -11,7 +11,7 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// listCampaigns answers GET /v1/campaigns: the identity of campaigns, not their settings.
+// listCampaigns answers GET /v1/campaigns. Entries have the fields of [campaignHead] only.
 func (s *API) listCampaigns(c *call) wire.Reply {
 	q, err := c.listQuery([]string{"active", "paused", "archived", "rejected"}, 2)
 	if err != nil {
@@ -19,11 +19,11 @@ func (s *API) listCampaigns(c *call) wire.Reply {
 	}
 	var list []*market.Campaign
 	for _, cp := range c.st.Campaigns() {
-		asked := c.st.Changes.Campaign(cp.ID)
-		if asked.Hidden != "" || !slices.Contains(q.statuses, ledger.Or(asked.Status, cp.Status(c.st.Today))) {
+		changes := c.st.Changes.Campaign(cp.ID)
+		if changes.Hidden != "" || !slices.Contains(q.statuses, ledger.Or(changes.Status, cp.Status(c.st.Today))) {
 			continue
 		}
-		if holds(ledger.Or(asked.Name, cp.Name), q.search) || holds(cp.ID, q.search) {
+		if holds(ledger.Or(changes.Name, cp.Name), q.search) || holds(cp.ID, q.search) {
 			list = append(list, cp)
 		}
 	}
@@ -36,7 +36,7 @@ func holds(s, part string) bool {
 	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
 }
 
-// shown finds a campaign that is not hidden.
+// shown returns a campaign, nil if there is none or it is hidden.
 func shown(st *ledger.State, id string) *market.Campaign {
 	if st.Changes.Campaign(id).Hidden == ledger.Hide {
 		return nil
@@ -44,7 +44,7 @@ func shown(st *ledger.State, id string) *market.Campaign {
 	return st.Campaign(id)
 }
 
-// campaignHead is what the list and the single read share.
+// campaignHead contains the fields that an entry of the list and the reply for a single campaign share.
 type campaignHead struct {
 	ID        string        `json:"id"`
 	Name      string        `json:"name"`

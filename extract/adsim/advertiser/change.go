@@ -14,16 +14,16 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// Change changes one campaign or one creative on command, also in ways that the service refuses to everyone. All of
-// it happens at one instant, or none of it. The fields of Set have the API's names, or are null:
+// Change is a change of one campaign or one creative. It takes effect at one instant, completely or not at all, and may
+// be one that the real service would refuse. Set has new values by the API's names of the fields; null unsets a field:
 //
 //	campaign  name, default_bid, daily_spend_limit, target_cpa, start_date, end_date, audience, status,
-//	          delivery_status (null: derived from the rest), unsupported_targeting
-//	creative  title, message, link, image_id, icon_id, button1, button2, status, and of a rejected one
+//	          delivery_status (null: computed from the other fields), unsupported_targeting
+//	creative  title, message, link, image_id, icon_id, button1, button2, status, and if it is rejected
 //	          rejection_reasons and rejection_comment
 //
-// Amounts are numbers or decimal text. A created entity has a plain value in each field that is not set: a campaign
-// is active, a creative pending_review.
+// Amounts are numbers or decimal text. A field of a new entity that is not set gets a default: a campaign is active, a
+// creative is pending_review.
 type Change struct {
 	Campaign, Creative string // ID
 	Do                 ledger.Action
@@ -31,15 +31,15 @@ type Change struct {
 	Sources            *SourceChange // of the campaign
 }
 
-// SourceChange changes the sources of a campaign. Mode comes first, so that a change may switch to an allow list and
-// fill it. The list of the other mode is kept, and returns with its mode.
+// SourceChange is a change of a campaign's source settings. Mode is applied first, so that one change can switch to an
+// allow list and fill it. Switching keeps the list of the other mode for a later switch back.
 type SourceChange struct {
 	Mode                            string // block_list or allow_list
 	Block, Unblock, Allow, Disallow []string
-	Bids                            map[string]any // by source; null removes the bid
+	Bids                            map[string]any // by source ID; nil removes the bid
 }
 
-// Apply makes a change and returns the ID of the changed or created entity.
+// Apply applies a change and returns the ID of the changed or created entity.
 func (s *API) Apply(c Change) (id string, err error) {
 	_, err = s.World.Edit(func(e *world.Editor) error {
 		id, err = apply(e, c)
@@ -53,10 +53,11 @@ func (s *API) Apply(c Change) (id string, err error) {
 
 func apply(e *world.Editor, c Change) (string, error) {
 	if c.Do == ledger.Create && c.Campaign == "" {
-		cp, of := e.NewCampaign()
+		cp, changes := e.NewCampaign()
 		name, status := "Campaign "+strconv.Itoa(len(e.Next.Made)), "active"
 		bid, limit := int64(500_000), int64(100_000_000)
-		of.Name, of.Status, of.Bid, of.Limit, of.Start = &name, &status, &bid, &limit, &cp.CreatedAt
+		changes.Name, changes.Status, changes.Start = &name, &status, &cp.CreatedAt
+		changes.Bid, changes.Limit = &bid, &limit
 		return cp.ID, changeCampaign(e, cp, c)
 	}
 	campaignID, _, _ := strings.Cut(c.Creative, "-")
@@ -71,12 +72,12 @@ func apply(e *world.Editor, c Change) (string, error) {
 	}
 	switch {
 	case c.Do == ledger.Create:
-		cr, of, err := e.NewCreative(cp)
+		cr, changes, err := e.NewCreative(cp)
 		if err != nil {
 			return "", err
 		}
 		status := "pending_review"
-		cr.Title, cr.Message, of.Status = "Creative "+strconv.Itoa(cr.Number), "Tap to see more.", &status
+		cr.Title, cr.Message, changes.Status = "Creative "+strconv.Itoa(cr.Number), "Tap to see more.", &status
 		cr.Link, cr.IconID = "https://offers.example/"+cp.ID, chance.Hex24(chance.Hash(cr.Key, chance.AboutIcon))
 		return cr.ID, changeCreative(e, cr, c.Set)
 	case c.Creative == "" && c.Do != "":
@@ -93,7 +94,7 @@ func apply(e *world.Editor, c Change) (string, error) {
 	return cr.ID, changeCreative(e, cr, c.Set)
 }
 
-// fields are values by the names of the API, each as JSON.
+// fields contains the fields of Change.Set that are not applied yet, by name, as JSON.
 type fields map[string]json.RawMessage
 
 func fieldsOf(set map[string]any) (f fields, err error) {
@@ -106,10 +107,11 @@ func fieldsOf(set map[string]any) (f fields, err error) {
 	return f, nil
 }
 
-// take decodes a field, if it is there, and takes it out: what is left in the end is unknown. Null is the zero value.
+// take decodes a field if it is present, and removes it: a field that nothing removes is unknown. Null decodes as the
+// zero value.
 func take[T any](f fields, name string, into **T) error {
-	raw, is := f[name]
-	if !is {
+	raw, present := f[name]
+	if !present {
 		return nil
 	}
 	delete(f, name)
@@ -120,9 +122,9 @@ func take[T any](f fields, name string, into **T) error {
 	return nil
 }
 
-// takeAmount is take for an amount, as a number or as text.
+// takeAmount is take for an amount, which is a JSON number or text.
 func takeAmount(f fields, name string, into **int64) error {
-	if raw, is := f[name]; is && string(raw) != "null" {
+	if raw, present := f[name]; present && string(raw) != "null" {
 		amount, ok := money.Parse(strings.Trim(string(raw), `"`))
 		if !ok {
 			return fmt.Errorf("%s: %s is not an amount", name, raw)
@@ -133,7 +135,7 @@ func takeAmount(f fields, name string, into **int64) error {
 	return take(f, name, into)
 }
 
-// unknown refuses fields that nothing has taken.
+// unknown returns an error if a field is left.
 func (f fields) unknown() error {
 	for name := range f {
 		return fmt.Errorf("unknown field %q", name)
@@ -146,24 +148,25 @@ func changeCampaign(e *world.Editor, cp *market.Campaign, c Change) error {
 	if err != nil {
 		return err
 	}
-	of := e.OfCampaign(cp.ID)
-	var excludes *bool
-	if err := cmp.Or(takeAmount(f, "default_bid", &of.Bid), takeAmount(f, "daily_spend_limit", &of.Limit),
-		takeAmount(f, "target_cpa", &of.TargetCPA), take(f, "name", &of.Name), take(f, "start_date", &of.Start),
-		take(f, "end_date", &of.End), take(f, "audience", &of.Audience), take(f, "status", &of.Status),
-		take(f, "delivery_status", &of.Delivery), take(f, "unsupported_targeting", &excludes),
+	changes := e.OfCampaign(cp.ID)
+	var unsupported *bool
+	if err := cmp.Or(takeAmount(f, "default_bid", &changes.Bid), takeAmount(f, "daily_spend_limit", &changes.Limit),
+		takeAmount(f, "target_cpa", &changes.TargetCPA), take(f, "name", &changes.Name),
+		take(f, "start_date", &changes.Start), take(f, "end_date", &changes.End),
+		take(f, "audience", &changes.Audience), take(f, "status", &changes.Status),
+		take(f, "delivery_status", &changes.Delivery), take(f, "unsupported_targeting", &unsupported),
 		f.unknown()); err != nil {
 		return err
 	}
-	if excludes != nil {
-		au := ledger.Or(of.Audience, cp.Audience)
-		au.UnsupportedTargeting = *excludes
-		of.Audience = &au
+	if unsupported != nil {
+		au := ledger.Or(changes.Audience, cp.Audience)
+		au.UnsupportedTargeting = *unsupported
+		changes.Audience = &au
 	}
 	if c.Sources == nil {
 		return nil
 	}
-	return orderSources(e, cp, c.Sources)
+	return applySources(e, cp, c.Sources)
 }
 
 func changeCreative(e *world.Editor, cr *market.Creative, set map[string]any) error {
@@ -171,7 +174,7 @@ func changeCreative(e *world.Editor, cr *market.Creative, set map[string]any) er
 	if err != nil {
 		return err
 	}
-	of := e.OfCreative(cr.ID)
+	changes := e.OfCreative(cr.ID)
 	ct := e.St.CreativeNow(cr).Content
 	for name, into := range map[string]*string{
 		"title": &ct.Title, "message": &ct.Message, "link": &ct.Link, "image_id": &ct.ImageID, "icon_id": &ct.IconID,
@@ -183,12 +186,12 @@ func changeCreative(e *world.Editor, cr *market.Creative, set map[string]any) er
 		}
 		*into = *text
 	}
-	of.Content = &ct
-	return cmp.Or(take(f, "status", &of.Status), take(f, "rejection_comment", &of.RejectionComment),
-		take(f, "rejection_reasons", &of.RejectionReasons), f.unknown())
+	changes.Content = &ct
+	return cmp.Or(take(f, "status", &changes.Status), take(f, "rejection_comment", &changes.RejectionComment),
+		take(f, "rejection_reasons", &changes.RejectionReasons), f.unknown())
 }
 
-func orderSources(e *world.Editor, cp *market.Campaign, c *SourceChange) error {
+func applySources(e *world.Editor, cp *market.Campaign, c *SourceChange) error {
 	if c.Mode != "" {
 		allow := c.Mode == ledger.AllowList
 		e.OfCampaign(cp.ID).AllowList = &allow
@@ -198,14 +201,14 @@ func orderSources(e *world.Editor, cp *market.Campaign, c *SourceChange) error {
 			return err
 		}
 	}
-	of := e.OfCampaign(cp.ID) // the lists have changed
+	changes := e.OfCampaign(cp.ID) // again: changeList has replaced the changes
 	for id, v := range c.Bids {
 		src, ok := e.Account.Sources.Index(id)
-		bid, amount := money.Parse(fmt.Sprint(v))
-		if !ok || !amount && v != nil {
+		bid, valid := money.Parse(fmt.Sprint(v))
+		if !ok || !valid && v != nil {
 			return fmt.Errorf("bids: no source %q, or %v is not an amount", id, v)
 		}
-		setIn(&of.Bids, src, bid) // null: none of its own
+		setIn(&changes.Bids, src, bid) // nil: 0, the default bid applies
 	}
 	return nil
 }

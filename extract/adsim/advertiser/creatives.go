@@ -40,7 +40,7 @@ func (s *API) getCreative(c *call) wire.Reply {
 	return s.refuse(noSuch("creative"))
 }
 
-// creative is a creative in a reply.
+// creative is the JSON of a creative.
 type creative struct {
 	ID         string   `json:"id"`
 	CampaignID string   `json:"campaign_id"`

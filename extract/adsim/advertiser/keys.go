@@ -15,7 +15,7 @@ import (
 type apiKey struct {
 	secret, name string
 	canWrite     bool
-	expiresAt    time.Time // zero: the first of a month, two to three months from the clock
+	expiresAt    time.Time // zero: see ends
 	limiter      limiter
 }
 
@@ -25,7 +25,7 @@ func keysOf(cfg *config.Config) []*apiKey {
 		{secret: cfg.WriteKey, name: "management", canWrite: true, expiresAt: cfg.KeyExpiresAt}}
 }
 
-// ends returns when the key expires.
+// ends returns the instant at which the key expires: by default the first of a month, two to three months from now.
 func (k *apiKey) ends(now time.Time) time.Time {
 	if !k.expiresAt.IsZero() {
 		return k.expiresAt
@@ -34,8 +34,8 @@ func (k *apiKey) ends(now time.Time) time.Time {
 	return time.Date(y, m+3, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// tell sets the headers that every authenticated response has.
-func (k *apiKey) tell(h http.Header, now time.Time) {
+// setHeaders sets the headers about the key's expiry, which every authenticated response has.
+func (k *apiKey) setHeaders(h http.Header, now time.Time) {
 	ends := k.ends(now)
 	h.Set("Service-Api-Key-Expires-At", ends.UTC().Format(time.RFC3339))
 	if left := ends.Sub(now); left <= 14*24*time.Hour {
@@ -44,16 +44,16 @@ func (k *apiKey) tell(h http.Header, now time.Time) {
 	}
 }
 
-// accountOf finds the account that a Bearer key acts on, and the key.
+// accountOf returns the account and the key of an Authorization header, nil if it contains no valid key.
 func accountOf(accounts []*API, authorization string, now time.Time) (*API, *apiKey) {
 	scheme, secret, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return nil, nil
 	}
-	for _, own := range accounts {
-		for _, key := range own.keys {
+	for _, api := range accounts {
+		for _, key := range api.keys {
 			if world.Same(strings.TrimSpace(secret), key.secret) && now.Before(key.ends(now)) {
-				return own, key
+				return api, key
 			}
 		}
 	}

@@ -11,16 +11,17 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// listQuery is what a list is asked for.
+// listQuery contains the parameters of a list request.
 type listQuery struct {
 	statuses      []string
 	search        string
 	limit, offset int
 }
 
-// listQuery checks the query of a list. Without a status those until usual are listed.
-func (c *call) listQuery(statuses []string, usual int) (q listQuery, err error) {
-	q.search, q.statuses = c.query.Get("search"), statuses[:usual]
+// listQuery parses the parameters of a list request. Without the parameter status, entities with one of the first
+// defaults statuses are listed.
+func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err error) {
+	q.search, q.statuses = c.query.Get("search"), statuses[:defaults]
 	if utf8.RuneCountInString(q.search) > 100 {
 		return q, invalid("search", "expected at most 100 characters")
 	}
@@ -38,7 +39,7 @@ func (c *call) listQuery(statuses []string, usual int) (q listQuery, err error) 
 	return q, err
 }
 
-// integer returns a parameter of the query, or its default.
+// integer returns a query parameter from least to most, or its default.
 func (c *call) integer(name string, unset, least, most int) (int, error) {
 	text := c.query.Get(name)
 	if text == "" {
@@ -51,8 +52,8 @@ func (c *call) integer(name string, unset, least, most int) (int, error) {
 	return n, nil
 }
 
-// one answers with an object, under the name of its resource. Objects of no resource (the key, the limits, the
-// balance) have no name.
+// one returns a reply with a single object: under the name of its resource, or bare if singular is empty, as for the
+// key, the limits and the balance.
 func one(singular string, v any) wire.Reply {
 	if singular != "" {
 		v = map[string]any{singular: v}
@@ -60,7 +61,7 @@ func one(singular string, v any) wire.Reply {
 	return wire.JSONReply(http.StatusOK, tree.Marshal(v))
 }
 
-// many answers with a part of a list of n, which a fault may begin elsewhere.
+// many returns a reply with the page of a list of n entries that was asked for. A fault may move where the page begins.
 func many(c *call, q listQuery, plural string, n int, entry func(i int) any) wire.Reply {
 	list := tree.List()
 	from := c.fault.From(q.offset)
@@ -71,7 +72,7 @@ func many(c *call, q listQuery, plural string, n int, entry func(i int) any) wir
 		"offset", tree.Int(q.offset)).Append(nil))
 }
 
-// orNull returns nil for the zero value, which encodes as null.
+// orNull returns nil, which encodes as null, for the zero value.
 func orNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {

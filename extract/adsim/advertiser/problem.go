@@ -9,15 +9,15 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// problem is why a request of the advertiser API is refused.
+// problem is an error reply of the advertiser API.
 type problem struct {
 	status  int
-	field   string // empty: the request as a whole
+	field   string // the offending field or parameter; empty: none in particular
 	message string
-	wait    int // seconds; 0: not known
+	wait    int // value of Retry-After in seconds; 0: none
 }
 
-// detail names a field and its error.
+// detail is the error of one field.
 type detail struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -39,8 +39,8 @@ func noSuch(what string) *problem {
 
 // refuse returns the reply for a problem.
 func (s *API) refuse(err error) wire.Reply {
-	p, is := errors.AsType[*problem](err)
-	if !is {
+	p, isProblem := errors.AsType[*problem](err)
+	if !isProblem {
 		return s.APIError(http.StatusInternalServerError, err.Error())
 	}
 	var details []detail

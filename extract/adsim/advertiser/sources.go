@@ -28,7 +28,7 @@ func (s *API) getSources(c *call) wire.Reply {
 	return one("source_settings", out)
 }
 
-// sourceSettings is the body of a read of sources.
+// sourceSettings is the JSON of a campaign's source settings.
 type sourceSettings struct {
 	CampaignID string      `json:"campaign_id"`
 	Mode       string      `json:"mode"`
@@ -42,14 +42,15 @@ type sourceBid struct {
 	Bid      money.Amount `json:"bid"`
 }
 
-// The sources of a call, and the bytes that its body may have.
+// The maximum number of sources in a change, and the maximum size of its body in bytes.
 const (
 	maxSources = 50
 	maxBody    = 1 << 16
 )
 
-// changeSources answers POST /v1/campaigns/{campaign_id}/sources/ and block, unblock, allow or disallow, the only
-// writes: spendsync prints such calls. The reply is that of a read.
+// changeSources answers POST /v1/campaigns/{campaign_id}/sources/{verb} for the verbs block, unblock, allow and
+// disallow, and replies like getSources. The simulator has no other writes; spendsync prints these for its user to
+// send.
 func (s *API) changeSources(c *call) wire.Reply {
 	var body struct {
 		SourceIDs []string `json:"source_ids"`
@@ -94,7 +95,7 @@ func (s *API) changeSources(c *call) wire.Reply {
 	return s.getSources(c)
 }
 
-// listVerbs are the changes of a list of sources.
+// listVerbs are the verbs that change a list of sources.
 var listVerbs = []string{"block", "unblock", "allow", "disallow"}
 
 func ofAllowList(verb string) bool { return verb == "allow" || verb == "disallow" }
@@ -102,24 +103,24 @@ func ofAllowList(verb string) bool { return verb == "allow" || verb == "disallow
 // changeList blocks, unblocks, allows or disallows sources.
 func changeList(e *world.Editor, cp *market.Campaign, verb string, ids []string) error {
 	on := verb == "block" || verb == "allow"
-	of := e.OfCampaign(cp.ID)
-	now, into := e.St.BlockedNow(cp), &of.Blocked
+	changes := e.OfCampaign(cp.ID)
+	now, into := e.St.BlockedNow(cp), &changes.Blocked
 	if ofAllowList(verb) {
-		now, into = e.St.AllowedNow(cp), &of.Allowed
+		now, into = e.St.AllowedNow(cp), &changes.Allowed
 	}
 	for _, id := range ids {
-		src, known := e.Account.Sources.Index(id)
-		if !known {
+		src, exists := e.Account.Sources.Index(id)
+		if !exists {
 			return invalid("source_ids", "there is no source %s", id)
 		}
-		if _, there := slices.BinarySearch(now, src); there != on {
+		if _, listed := slices.BinarySearch(now, src); listed != on {
 			setIn(into, src, on)
 		}
 	}
 	return nil
 }
 
-// setIn sets an entry of a map, and makes the map if there is none.
+// setIn sets an entry of a map that may be nil.
 func setIn[V any](m *map[int32]V, key int32, v V) {
 	if *m == nil {
 		*m = map[int32]V{}

@@ -5,9 +5,8 @@ import (
 	"math/bits"
 )
 
-// Everything that looks random is a hash of the object that it belongs to, so that nothing depends
-// on the order of requests. All of it is integer arithmetic: floats round differently on different
-// machines.
+// Every number that looks random is a hash of the object it belongs to, so that it does not depend on the order of
+// requests. Only integer arithmetic is used, because floats may round differently on another machine.
 
 // Mix is the finalizer of splitmix64: every bit of x moves every bit of the result.
 func Mix(x uint64) uint64 {
@@ -17,7 +16,7 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Hash combines a key with the given values.
+// Hash mixes the given values into a key.
 func Hash(key uint64, about ...uint64) uint64 {
 	for _, a := range about {
 		key = Mix(key ^ Mix(a))
@@ -36,7 +35,7 @@ func Between(h uint64, lo, hi int) int {
 	return lo + int(Below(h, uint64(hi-lo+1)))
 }
 
-// What chances are about; the numbers only have to differ.
+// The purposes of a hash. Each is mixed into a key, so that one object has a different random number for each purpose.
 const (
 	AboutSlot = iota + 1
 	AboutSource
@@ -51,11 +50,11 @@ const (
 	AboutSettings
 	AboutAllowed
 	AboutBlocked
-	_ // free: the numbers that follow decide what the seeds give
+	_ // unused; removing it would renumber the constants below and change every generated account
 	AboutImage
 	AboutIcon
 	AboutMade
 )
 
-// Hex24 is an ID of 24 hexadecimal characters.
+// Hex24 returns an ID of 24 hexadecimal characters.
 func Hex24(h uint64) string { return fmt.Sprintf("%016x%08x", h, uint32(Mix(h))) }

@@ -1,2 +1,3 @@
-// Package chance hashes keys, so that everything that looks random follows from a seed and depends on no order.
+// Package chance derives numbers that look random from a seed, by hashing. They do not depend on the order in which
+// they are computed.
 package chance

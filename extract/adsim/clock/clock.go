@@ -6,14 +6,13 @@ import (
 	_ "time/tzdata"
 )
 
-// A clock is real time, real time shifted, or an instant that
-// stands still.
+// Clock is the service's clock: real time, real time plus a shift, or an instant at which it stands still.
 type Clock struct {
 	mu       sync.Mutex
-	Base     func() time.Time
-	shift    time.Duration
+	Base     func() time.Time // real time
+	shift    time.Duration    // added to Base while the clock runs
 	standing bool
-	at       time.Time
+	at       time.Time // the time while the clock stands
 }
 
 // Now returns the service's time.
@@ -26,8 +25,7 @@ func (c *Clock) Now() time.Time {
 	return c.Base().Add(c.shift)
 }
 
-// SetNow sets the clock to t. It stands still there until it is set or advanced again, so that a test sees the same
-// numbers however long it takes.
+// SetNow stops the clock at t until it is set or advanced, so that a test sees the same numbers however long it takes.
 func (c *Clock) SetNow(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +39,7 @@ func (c *Clock) RunFrom(t time.Time) {
 	c.standing, c.shift = false, t.Sub(c.Base())
 }
 
-// Advance moves the clock by d; it runs on or stands still as before.
+// Advance moves the clock by d. A running clock goes on running, a standing one stands at the new time.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,17 +50,17 @@ func (c *Clock) Advance(d time.Duration) {
 	}
 }
 
+// Stands reports whether the clock stands still.
 func (c *Clock) Stands() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.standing
 }
 
-// A day is a calendar day, counted from 1970-01-01. It has no zone; start returns the instant at
-// which it starts in Chicago.
+// Day is a calendar day as the number of days since 1970-01-01. It has no time zone; [Day.Start] takes one.
 type Day int32
 
-// Reach is how many days before today the report still answers.
+// Reach is the age in days of the oldest day that the report still answers.
 const Reach = 32
 
 func Civil(y int, m time.Month, d int) Day {
@@ -83,7 +81,7 @@ func (d Day) utc() time.Time        { return time.Unix(int64(d)*86400, 0).UTC() 
 func (d Day) Weekday() time.Weekday { return d.utc().Weekday() }
 func (d Day) String() string        { return d.utc().Format(time.DateOnly) }
 
-// ParseDay takes YYYY-MM-DD and nothing else.
+// ParseDay parses a day in the form YYYY-MM-DD and no other.
 func ParseDay(s string) (Day, bool) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil || len(s) != len(time.DateOnly) {
@@ -92,14 +90,14 @@ func ParseDay(s string) (Day, bool) {
 	return Day(t.Unix() / 86400), true
 }
 
-// hourWeights is how a day's traffic spreads over the Chicago hours.
+// hourWeights are the relative amounts of traffic in each hour of a Chicago day.
 var hourWeights = [24]int64{
 	22, 15, 11, 9, 9, 12, 22, 38, 52, 60, 64, 66,
 	68, 66, 63, 61, 60, 62, 67, 72, 74, 68, 52, 34,
 }
 
-// ArrivedShare is how much of a day's traffic has arrived at an instant, in
-// 65536ths. Days of 23 and 25 hours have their missing or second hour counted.
+// ArrivedShare returns the share of a day's traffic that has arrived by an instant, in 65536ths. It walks the hours
+// that the day really has: 23 or 25 of them when the clocks change.
 func ArrivedShare(d Day, at time.Time, zone *time.Location) uint32 {
 	start, end := d.Start(zone), (d + 1).Start(zone)
 	if !at.Before(end) {
@@ -119,7 +117,7 @@ func ArrivedShare(d Day, at time.Time, zone *time.Location) uint32 {
 	return uint32(done << 16 / total)
 }
 
-// Instant is RFC 3339 in UTC, empty for one that is not set.
+// Instant formats a time as RFC 3339 in UTC; the zero time is empty.
 func Instant(t time.Time) string {
 	if t.IsZero() {
 		return ""

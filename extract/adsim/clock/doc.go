@@ -1,2 +1,2 @@
-// Package clock is the time of a simulated service: a clock that can be set, and Chicago days.
+// Package clock contains a clock that tests can set, and calendar days.
 package clock

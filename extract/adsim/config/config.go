@@ -7,42 +7,45 @@ import (
 	"spendsync/extract/adsim/chance"
 )
 
-// Config describes the simulated account. The zero value of a field takes its default.
+// Config describes the simulated account. A field with its zero value gets its default.
 type Config struct {
-	Seed                 uint64 // which account; 1
-	Campaigns            int    // listed at the start; 36, at most 100000; two thirds of them are of the present
-	CreativesPerCampaign int    // their mean; 8, at most 1500
-	// RowsPerDay is about how many rows a closed day has in the finest grain, 2500 by default. It can't be more than
-	// the sources allow: a creative has at most three quarters of its campaign's sources in a day.
+	Seed uint64 // determines the account; default 1
+	// Campaigns is the number of campaigns that are listed at the start: default 36, at most 100000. About two thirds
+	// of them exist in the report, the others are archived.
+	Campaigns            int
+	CreativesPerCampaign int // average; default 8, at most 1500
+	// RowsPerDay is the approximate number of rows of a day that is over, by campaign, creative and source; default
+	// 2500. The sources limit it: on one day a creative has rows for at most three quarters of its campaign's sources.
 	RowsPerDay int
-	Sources    int // websites; 4000, more with more rows
+	Sources    int // websites; default 4000, or RowsPerDay/15 if that is more
 
-	Now     func() time.Time // the clock, asked once a request; time.Now
-	Refresh time.Duration    // how often the report's numbers move; 15 minutes
-	// FreezeRestatements stops the changes of closed days over time: a day has the conversions and credits that
-	// arrived until its end, and keeps them.
+	Now     func() time.Time // real time, read once a request; default time.Now
+	Refresh time.Duration    // interval at which the report's numbers are updated; default 15 minutes
+	// FreezeRestatements keeps the numbers of a day as they are at its end. Without it, later conversions and credits
+	// still change a day that is over.
 	FreezeRestatements bool
 
 	ReportUser, ReportPassword string // of the spend report (HTTP Basic)
-	APIKey, WriteKey           string // Bearer keys of the advertiser API: one that can read, one that may change
-	// KeyExpiresAt is when the keys end; by default it is the first of a month, two to three months from the clock.
+	APIKey, WriteKey           string // Bearer keys of the advertiser API: read-only, read-write
+	// KeyExpiresAt is the instant at which the keys expire; the default is the first of a month, two to three months
+	// from now.
 	KeyExpiresAt time.Time
-	RateLimit    int // requests of a key in any 60 seconds of the clock; 120, without limit if negative
+	RateLimit    int // requests of a key in any 60 seconds of the clock; default 120, negative: unlimited
 
-	// Accounts are more accounts of the same service, with users and keys of their own; by default their seeds and
-	// names continue from this one's. Settings of the service as a whole are ignored in these Configs.
+	// Accounts are further accounts of the same service. Each has a user and keys; by default its seed and its names
+	// are those of this Config with a number added. Fields that concern the whole service are ignored in these Configs.
 	Accounts []Config
 
-	AdvertiserID, AdvertiserName string // whom the key acts for
-	// Prepaid makes the account pay by wire, and is its initial balance in millionths of a US dollar. At 0, a card
-	// pays.
+	AdvertiserID, AdvertiserName string // of the account, in the reply to /v1/me
+	// Prepaid makes the account pay by wire, and is its initial balance in millionths of a US dollar. If it is 0, the
+	// account pays by card.
 	Prepaid       int64
-	BalanceStatus string   // forces "low" or "depleted"; by default it follows from the spend
-	Quirks        []string // variations that hold from the start: see [Quirks] and [Service.SetQuirks]
-	Control       bool     // serves what tests do to the service under /_sim/, without credentials
+	BalanceStatus string   // forces "low" or "depleted"; by default the spend determines it
+	Quirks        []string // set at the start: see [Quirks] and [Service.SetQuirks]
+	Control       bool     // serve the commands under /_sim/, which need no credentials
 }
 
-// The credentials of a Config that names none.
+// Credentials that apply if a Config sets none.
 const (
 	DefaultUser     = "analyst@example.com"
 	DefaultPassword = "sim-password"
@@ -53,7 +56,7 @@ const (
 	UnassignedUser  = "unassigned@example.com"
 )
 
-// Next is the Config of the i-th more account.
+// Next returns the Config of the i-th further account, with the defaults that differ from the first account's.
 func (cfg *Config) Next(more Config, i int) Config {
 	n := strconv.Itoa(i + 1)
 	setDefault(&more.Seed, cfg.Seed+uint64(i))
@@ -63,10 +66,11 @@ func (cfg *Config) Next(more Config, i int) Config {
 	setDefault(&more.AdvertiserName, "Second Account "+n)
 	setDefault(&more.RateLimit, cfg.RateLimit)
 	setDefault(&more.Refresh, cfg.Refresh)
-	more.Campaigns = min(more.Campaigns, 1000) // its IDs overlap with no other account's
+	more.Campaigns = min(more.Campaigns, 1000) // more would overlap with the IDs of the next account
 	return more
 }
 
+// SetDefaults sets the fields that are zero, and limits the sizes.
 func (cfg *Config) SetDefaults() {
 	setDefault(&cfg.Seed, 1)
 	setDefault(&cfg.Campaigns, 36)
@@ -81,7 +85,7 @@ func (cfg *Config) SetDefaults() {
 	setDefault(&cfg.RateLimit, 120)
 	setDefault(&cfg.AdvertiserID, "A"+strconv.FormatUint(100000+chance.Below(chance.Mix(cfg.Seed), 900000), 10))
 	setDefault(&cfg.AdvertiserName, "Acme Performance \"North\" GmbH & Söhne")
-	// Beyond these, IDs would have more digits than the description allows.
+	// Larger accounts would have IDs with more digits than the description allows.
 	cfg.Campaigns = min(max(cfg.Campaigns, 1), 100_000)
 	cfg.CreativesPerCampaign = min(max(cfg.CreativesPerCampaign, 1), 1500)
 	cfg.RowsPerDay, cfg.Sources = max(cfg.RowsPerDay, 1), max(cfg.Sources, 1)

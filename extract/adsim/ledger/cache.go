@@ -9,24 +9,24 @@ import (
 	"spendsync/extract/adsim/memo"
 )
 
-// Caches is all that a service keeps.
+// Caches holds results that are costly to compute: rows, the cost of days, and daily limits.
 type Caches struct {
 	days   memo.Cache[dayKey, []Row]
 	groups memo.Cache[groupKey, []Row]
 	costs  memo.Cache[costKey, int64]
 	limits memo.Cache[*market.Campaign, int64]
-	// usual is the traffic of one day, which stands for the others.
-	usual func() uint64
+	// sampleTraffic returns the total traffic of one day, which approximates that of other days in large accounts.
+	sampleTraffic func() uint64
 }
 
-// stateKey is what rows depend on besides the question.
+// stateKey contains everything but the query that determines rows.
 type stateKey struct {
 	asOf          int64
 	today         clock.Day
 	version, mark uint64
 }
 
-// keyFor is the key of rows until a day.
+// keyFor returns the key for rows of days up to d.
 func (st *State) keyFor(d clock.Day) stateKey {
 	return stateKey{st.AsOf.Unix(), st.Today, st.Version, st.Changes.markOf(min(d, st.Today))}
 }
@@ -41,15 +41,16 @@ type groupKey struct {
 	stateKey
 }
 
+// NewCaches returns the empty caches of an account.
 func NewCaches(a *market.Account) *Caches {
 	one := func(int64) int64 { return 1 }
 	count := func(r []Row) int64 { return int64(len(r)) + 1 }
 	most := int64(max(1<<20, 40*a.RowsPerDay)) // some 70 MB, or a report of a large account
 	return &Caches{
-		days:   memo.Cache[dayKey, []Row]{Most: most, Weigh: count},
-		groups: memo.Cache[groupKey, []Row]{Most: most, Weigh: count},
-		costs:  memo.Cache[costKey, int64]{Most: 1 << 14, Weigh: one},
-		limits: memo.Cache[*market.Campaign, int64]{Most: 1 << 20, Weigh: one},
-		usual:  sync.OnceValue(func() uint64 { return traffic(a, clock.Civil(2026, time.October, 1)) }),
+		days:          memo.Cache[dayKey, []Row]{Most: most, Weigh: count},
+		groups:        memo.Cache[groupKey, []Row]{Most: most, Weigh: count},
+		costs:         memo.Cache[costKey, int64]{Most: 1 << 14, Weigh: one},
+		limits:        memo.Cache[*market.Campaign, int64]{Most: 1 << 20, Weigh: one},
+		sampleTraffic: sync.OnceValue(func() uint64 { return traffic(a, clock.Civil(2026, time.October, 1)) }),
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// Changes is the sum of all requested changes of the settings. Once it is in a state it is
-// immutable; nil means no changes.
+// Changes contains all changes that were made to an account. It is immutable once a State refers to it; nil means no
+// changes.
 type Changes struct {
 	Made      []*market.Campaign // created, newest first
 	Campaigns map[string]*CampaignChanges
@@ -20,31 +20,32 @@ type Changes struct {
 	History   map[string][]Version // of changed campaigns of a prepaid account, oldest first
 	Deposits  []Deposit            // of a prepaid account, oldest first
 	Effects   []Planted
-	marks     []dayMark
-	Seq       uint64
+	marks     []dayMark // by day
+	Seq       uint64    // of the last mark
 }
 
 // CampaignChanges are the changes to one campaign. A nil field is unchanged.
 type CampaignChanges struct {
-	Base         *market.Campaign // of a created one
+	Base         *market.Campaign // the campaign itself, if it was created by a change
 	Hidden       Action
 	Name, Status *string
-	Delivery     *string // empty: derived from the rest
-	Bid, Limit   *int64  // no limit: 0
-	TargetCPA    *int64  // none: 0
+	Delivery     *string // empty: computed from the other fields
+	Bid, Limit   *int64  // 0: no limit
+	TargetCPA    *int64  // 0: none
 	Start, End   *time.Time
 	Audience     *market.Audience
 	AllowList    *bool
 	Blocked      map[int32]bool
 	Allowed      map[int32]bool
-	Bids         map[int32]int64    // none: 0
+	Bids         map[int32]int64    // 0: removed
 	Made         []*market.Creative // created, newest first
 	LastNumber   int                // of the last created creative
 }
 
+// CreativeChanges are the changes to one creative. A nil field is unchanged.
 type CreativeChanges struct {
 	Hidden           Action
-	Base             *market.Creative // of a created one
+	Base             *market.Creative // the creative itself, if it was created by a change
 	Content          *Content
 	Status           *string
 	RejectionReasons *[]string
@@ -59,8 +60,8 @@ var (
 // Campaign returns the changes of a campaign, never nil.
 func (ch *Changes) Campaign(id string) *CampaignChanges {
 	if ch != nil {
-		if of := ch.Campaigns[id]; of != nil {
-			return of
+		if changes := ch.Campaigns[id]; changes != nil {
+			return changes
 		}
 	}
 	return &NoCampaignChanges
@@ -69,14 +70,14 @@ func (ch *Changes) Campaign(id string) *CampaignChanges {
 // Creative returns the changes of a creative, never nil.
 func (ch *Changes) Creative(id string) *CreativeChanges {
 	if ch != nil {
-		if of := ch.Creatives[id]; of != nil {
-			return of
+		if changes := ch.Creatives[id]; changes != nil {
+			return changes
 		}
 	}
 	return &noCreativeChanges
 }
 
-// Clone returns a copy whose top-level fields and entries may be replaced.
+// Clone returns a copy. Its fields and the entries of its maps may be replaced, but what they point to is shared.
 func (ch *Changes) Clone() *Changes {
 	next := &Changes{Campaigns: map[string]*CampaignChanges{}, Creatives: map[string]*CreativeChanges{},
 		History: map[string][]Version{}}
@@ -91,7 +92,7 @@ func (ch *Changes) Clone() *Changes {
 	return next
 }
 
-// Or returns the changed value if there is one, and v if not.
+// Or returns the changed value, or v if it is unchanged.
 func Or[T any](asked *T, v T) T {
 	if asked != nil {
 		return *asked
@@ -99,70 +100,71 @@ func Or[T any](asked *T, v T) T {
 	return v
 }
 
-// State is what an answer depends on besides the question. It is a value of one
-// instant: a request takes it once and sees no change while it is answered.
+// State is an account at one instant: with the request, it determines the reply. A request takes it once, so that
+// concurrent changes do not affect the reply.
 type State struct {
 	Account  *market.Account
-	Kept     *Caches
+	Caches   *Caches
 	Cfg      *config.Config
 	Now      time.Time
-	AsOf     time.Time // the instant of the report's numbers
+	AsOf     time.Time // when the report's numbers were last updated
 	Today    clock.Day
-	Anchor   clock.Day
-	Version  uint64 // of the restatements
-	Frozen   bool
+	Anchor   clock.Day // day of the first request: see [market.Account.Listing]
+	Version  uint64    // number of restatements
+	Frozen   bool      // Config.FreezeRestatements
 	Overlays map[clock.Day]*Overlay
-	Changes  *Changes // of the settings
-	Balance  string   // as configured
+	Changes  *Changes
+	Balance  string // Config.BalanceStatus
 }
 
-// Deposit is money that came by wire.
+// Deposit is a wire transfer to the account.
 type Deposit struct {
 	At     time.Time
 	Amount int64
 }
 
-// VersionOf returns the changes of a campaign and its creatives until now.
+// VersionOf returns the present changes of a campaign and its creatives as a version from an instant on.
 func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
-	v := Version{At: at, Of: ch.Campaign(cp.ID), creatives: map[string]*CreativeChanges{}}
-	for cr, of := range ch.Creatives {
+	v := Version{At: at, Changes: ch.Campaign(cp.ID), creatives: map[string]*CreativeChanges{}}
+	for cr, changes := range ch.Creatives {
 		if strings.HasPrefix(cr, cp.ID+"-") {
-			v.creatives[cr] = of
+			v.creatives[cr] = changes
 		}
 	}
 	return v
 }
 
-// Version is the changes of a campaign and its creatives in effect from an instant.
+// Version contains the changes of a campaign and its creatives that are in effect from an instant until the next
+// version.
 type Version struct {
 	At        time.Time
-	ByItself  bool // before the first change
-	Of        *CampaignChanges
+	Generated bool // before the first change: the campaign spends as generated
+	Changes   *CampaignChanges
 	creatives map[string]*CreativeChanges
 }
 
 // creative returns the changes of a creative, never nil.
 func (v *Version) creative(id string) *CreativeChanges {
-	if of := v.creatives[id]; of != nil {
-		return of
+	if changes := v.creatives[id]; changes != nil {
+		return changes
 	}
 	return &noCreativeChanges
 }
 
-// dayMark is the number of the last change of spending on a day.
+// dayMark is the number of a change that affects the spending from a day on.
 type dayMark struct {
 	day clock.Day
 	seq uint64
 }
 
-// NoteDay marks a day, and all after it, as changed.
+// NoteDay records that a change affects the spending from a day on.
 func (ch *Changes) NoteDay(d clock.Day) {
 	ch.Seq++
-	keep := ch.marks
-	for len(keep) > 0 && keep[len(keep)-1].day >= d {
-		keep = keep[:len(keep)-1]
+	earlier := ch.marks
+	for len(earlier) > 0 && earlier[len(earlier)-1].day >= d {
+		earlier = earlier[:len(earlier)-1]
 	}
-	ch.marks = append(slices.Clip(keep), dayMark{d, ch.Seq})
+	ch.marks = append(slices.Clip(earlier), dayMark{d, ch.Seq})
 }
 
 // markOf returns the number of the last change that affects the spending of a day.
@@ -178,34 +180,35 @@ func (ch *Changes) markOf(d clock.Day) uint64 {
 	return 0
 }
 
-// Content is the part of a creative that is reviewed, and what the review had against it.
+// Content is the reviewed part of a creative, and the reasons for a rejection.
 type Content struct {
 	Title, Message, Link, ImageID, IconID, Button1, Button2 string
 	Reasons                                                 []string
 	Comment                                                 string
 }
 
-// Effect is something that happens to what a campaign brings, or one of its creatives,
-// on some days: something to be found in the numbers of an account.
+// Effect changes the click rate and the conversion rate of a campaign or a creative on some days. Demos and tests plant
+// effects that an analysis of the numbers should find.
 type Effect struct {
-	CampaignID string `json:"campaign_id"` // or
+	// Either CampaignID or CreativeID is set.
+	CampaignID string `json:"campaign_id"`
 	CreativeID string `json:"creative_id"`
-	// From and To are Chicago days, YYYY-MM-DD, both included; without To it stays.
+	// From and To are the first and the last Chicago day, YYYY-MM-DD. Without To the effect does not end.
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Clicks and Conversions are changes in percent: of the clicks of the same impressions, and of the conversions of
-	// the same clicks. At -100 there are none.
+	// Clicks changes the clicks per impression by a percentage, Conversions the conversions per click. At -100 there
+	// are none.
 	Clicks      int64 `json:"clicks"`
 	Conversions int64 `json:"conversions"`
 }
 
-// Planted is an Effect with its days.
+// Planted is an Effect with its days parsed.
 type Planted struct {
 	Effect
 	First, Last clock.Day
 }
 
-// Plant changes the rates of a creative on a day as was asked.
+// Plant applies the planted effects to the rates of a creative on a day.
 func (ch *Changes) Plant(e *Entry, d clock.Day) {
 	if ch == nil {
 		return
@@ -219,17 +222,17 @@ func (ch *Changes) Plant(e *Entry, d clock.Day) {
 	}
 }
 
-// Action is a change of an entity that does not change its fields.
+// Action is a change to an entity as a whole.
 type Action string
 
 const (
-	Create Action = "create" // a campaign; with Campaign, a creative of it
-	Hide   Action = "hide"   // missing from listings, and 404 on its own, with all that belongs to it
-	Unlist Action = "unlist" // missing from listings only
-	Show   Action = "show"   // as if it had never been hidden
+	Create Action = "create" // a campaign or, if Change.Campaign is set, a creative of it
+	Hide   Action = "hide"   // missing from lists, and 404 when asked for by ID, like everything that belongs to it
+	Unlist Action = "unlist" // missing from lists only
+	Show   Action = "show"   // undoes Hide and Unlist
 )
 
-// Follows reports whether the row is of a campaign that follows its settings.
+// Follows reports whether the spending of the row's campaign depends on its settings.
 func (st *State) Follows(r *Row) bool {
 	return st.Changes != nil && r.Campaign != nil && st.Changes.History[r.Campaign.ID] != nil
 }

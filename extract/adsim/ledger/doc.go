@@ -1,3 +1,3 @@
-// Package ledger computes the numbers and settings of an account from a state: the generated account, the changes
-// made to it, and an instant. It changes nothing.
+// Package ledger computes the numbers and settings of an account at one instant, from the generated account and the
+// changes made to it. It changes neither.
 package ledger

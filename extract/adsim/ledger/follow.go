@@ -12,15 +12,17 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// In a prepaid account spending follows the settings. Each row that a campaign would have without changes gets the part
-// of the day's traffic during which the campaign and its creative ran and the source was bought, more of it for a
-// higher bid, at the price of the bid of that time. If that is more than the day's limit, or than what is left of the
-// balance, each row gets its part of the amount.
+// In a prepaid account, spending follows the settings: a changed campaign spends by its settings instead of as
+// generated. The generated rows are its supply. Each row gets the share of the day's traffic that arrives while the
+// campaign and the creative run and the source is bought. The share grows with the bid, and a click costs what the bid
+// of that time is worth. If the rows together cost more than the daily limit or the remaining balance, all are scaled
+// down in proportion.
 
-// byItselfOnly are the versions of a campaign that follows the seed alone.
-var byItselfOnly = []Version{{ByItself: true, Of: &NoCampaignChanges}}
+// generatedOnly are the versions of a campaign that spends as generated.
+var generatedOnly = []Version{{Generated: true, Changes: &NoCampaignChanges}}
 
-// versionsOf are the versions of a campaign that follows its settings on a day, nil for any other.
+// versionsOf returns the versions of a campaign whose spending follows its settings on a day, and nil for a campaign
+// that spends as generated.
 func (st *State) versionsOf(c *market.Campaign, d clock.Day) []Version {
 	if st.Changes == nil {
 		return nil
@@ -30,31 +32,31 @@ func (st *State) versionsOf(c *market.Campaign, d clock.Day) []Version {
 		return versions
 	}
 	if st.prepaidOn(d) {
-		return append(byItselfOnly[:1:1], Version{At: d.Start(st.Account.Zone), Of: &NoCampaignChanges})
+		return append(generatedOnly[:1:1], Version{At: d.Start(st.Account.Zone), Changes: &NoCampaignChanges})
 	}
 	return nil
 }
 
-// entriesOf computes the creatives of a day with their rows, by campaign and creative.
+// entriesOf computes the rows of a day, as entries sorted by campaign and creative.
 func (st *State) entriesOf(d clock.Day) (list []Entry) {
 	sd := st.dayOf(d)
-	rows, traffic := byItself(st.Account, d)
+	rows, traffic := generatedRows(st.Account, d)
 	add := func(c *market.Campaign, versions []Version) {
 		f := sd.follow(c, versions)
-		f.usual, f.traffic = rows, traffic
+		f.generated, f.traffic = rows, traffic
 		list = append(list, f.entries(versions)...)
 	}
 	existing := st.Account.ExistingOn(d)
 	for _, c := range existing {
 		versions := st.versionsOf(c, d)
 		if versions == nil {
-			versions = byItselfOnly
+			versions = generatedOnly
 		}
 		add(c, versions)
 	}
 	if st.Changes != nil {
 		more := st.Changes.Made
-		for _, id := range slices.Sorted(maps.Keys(st.Changes.History)) { // of an archived one, too
+		for _, id := range slices.Sorted(maps.Keys(st.Changes.History)) { // archived campaigns included
 			if c := st.Campaign(id); c != nil && !slices.Contains(existing, c) && !c.IsMade() {
 				more = append(slices.Clip(more), c)
 			}
@@ -75,8 +77,8 @@ func (st *State) entriesOf(d clock.Day) (list []Entry) {
 	return list
 }
 
-// stopAt leaves every row its part of an amount, if all together cost more: delivery stops at one time for all. The
-// last click may pass the amount. It returns what the rows have cost before credits.
+// stopAt scales all rows down in proportion if together they cost more than an amount, as if delivery stopped for all
+// rows at the same time. The last click may exceed the amount. It returns the cost of the rows before credits.
 func stopAt(entries []Entry, amount int64) (spent int64) {
 	var all, before int64
 	for _, e := range entries {
@@ -110,21 +112,21 @@ func stopAt(entries []Entry, amount int64) (spent int64) {
 	return spent
 }
 
-// follower is one campaign on one day.
+// follower computes the rows of one campaign on one day.
 type follower struct {
 	*day
 	campaign  *market.Campaign
-	usual     map[*market.Creative]int // rows without changes
-	traffic   uint64                   // of all creatives without changes
+	generated map[*market.Creative]int // numbers of rows without changes
+	traffic   uint64                   // total weight of all creatives of the account without changes
 	stretches []stretch
 	universe  *market.Universe // of the last stretch
-	limit     int64            // the highest of the day; 0: none
+	limit     int64            // highest daily limit that was set on the day; 0: none
 }
 
-// stretch is a part of the day over which nothing changes.
+// stretch is a part of the day during which the campaign's settings do not change.
 type stretch struct {
 	*Version
-	begin, end uint32 // the shares of the traffic that have arrived then
+	begin, end uint32 // shares of the day's traffic that have arrived by its beginning and its end, in 65536ths
 	bid        int64
 	allowList  bool
 	delivers   bool
@@ -140,7 +142,7 @@ func (sd *day) follow(c *market.Campaign, versions []Version) *follower {
 	cuts := []time.Time{began}
 	for i := range versions {
 		v := &versions[i]
-		start, end := f.spanOf(f.campaign, v.Of)
+		start, end := f.spanOf(f.campaign, v.Changes)
 		for _, t := range []time.Time{v.At, start, end} {
 			if t.After(began) && t.Before(ends) {
 				cuts = append(cuts, t)
@@ -162,21 +164,21 @@ func (sd *day) follow(c *market.Campaign, versions []Version) *follower {
 		}
 		s := stretch{Version: v, begin: clock.ArrivedShare(sd.day, from, zone),
 			end: clock.ArrivedShare(sd.day, to, zone), delivers: f.delivers(v, from),
-			bid: Or(v.Of.Bid, c.Bid(sd.day)), allowList: Or(v.Of.AllowList, c.AllowList)}
+			bid: Or(v.Changes.Bid, c.Bid(sd.day)), allowList: Or(v.Changes.AllowList, c.AllowList)}
 		f.stretches = append(f.stretches, s)
-		if !v.ByItself && s.delivers {
-			f.limit = max(f.limit, f.limitOf(c, v.Of))
+		if !v.Generated && s.delivers {
+			f.limit = max(f.limit, f.limitOf(c, v.Changes))
 		}
 		f.universe = f.universeOf(&s)
 	}
 	return f
 }
 
-// universeOf is the sources that may be bought in a stretch.
+// universeOf returns the sources that the campaign may buy during a stretch, before its block list.
 func (f *follower) universeOf(s *stretch) *market.Universe {
 	c := f.campaign
 	switch {
-	case s.ByItself || s.allowList == c.AllowList && len(s.Of.Allowed) == 0 && !c.IsMade():
+	case s.Generated || s.allowList == c.AllowList && len(s.Changes.Allowed) == 0 && !c.IsMade():
 		return c.Universe(f.Account.Sources)
 	case !s.allowList:
 		return &f.Account.Sources.Live
@@ -185,10 +187,10 @@ func (f *follower) universeOf(s *stretch) *market.Universe {
 	return &u
 }
 
-// allows reports whether a source is on the allow list of a version.
+// allows reports whether a source is on the allow list of a version, changes included.
 func (f *follower) allows(v *Version, src int32) bool {
-	if on, asked := v.Of.Allowed[src]; asked {
-		return on
+	if allowed, changed := v.Changes.Allowed[src]; changed {
+		return allowed
 	}
 	_, there := slices.BinarySearch(f.campaign.Allowed.Src, src)
 	return f.campaign.AllowList && there
@@ -196,52 +198,53 @@ func (f *follower) allows(v *Version, src int32) bool {
 
 // delivers reports whether the campaign may be shown at an instant.
 func (f *follower) delivers(v *Version, t time.Time) bool {
-	if v.ByItself {
+	if v.Generated {
 		return !f.campaign.IsMade() && f.campaign.DeliversOn(f.day.day)
 	}
-	start, end := f.spanOf(f.campaign, v.Of)
+	start, end := f.spanOf(f.campaign, v.Changes)
 	if t.Before(start) || !end.IsZero() && !t.Before(end) || f.Balance == "depleted" {
 		return false
 	}
-	return Or(v.Of.Status, f.campaign.Status(f.day.day)) == "active"
+	return Or(v.Changes.Status, f.campaign.Status(f.day.day)) == "active"
 }
 
-// runs reports whether a creative runs in a stretch. One that is hidden does not, as delivery_status has it too.
+// runs reports whether a creative runs during a stretch. A hidden creative does not, just as it does not count for the
+// campaign's delivery_status.
 func (f *follower) runs(s *stretch, cr *market.Creative) bool {
-	if s.ByItself {
+	if s.Generated {
 		return cr.Number == 0 && cr.ExistsOn(f.day.day) && cr.Status(f.day.day) == "active"
 	}
-	of := s.creative(cr.ID)
-	return of.Hidden != Hide && Or(of.Status, cr.Status(f.day.day)) == "active"
+	changes := s.creative(cr.ID)
+	return changes.Hidden != Hide && Or(changes.Status, cr.Status(f.day.day)) == "active"
 }
 
-// buys reports whether a source is bought in a stretch, and at what bid.
+// buys reports whether the campaign buys a source during a stretch, and returns the bid.
 func (f *follower) buys(s *stretch, src int32) (bid int64, ok bool) {
 	c := f.campaign
-	byItself := c.Bid(f.day.day)
+	generatedBid := c.Bid(f.day.day)
 	h := c.SourceHash(src)
-	own := c.Overrides > 0 && h%c.Overrides == 1
-	if own {
-		byItself = c.OverrideBid(byItself, h)
+	overridden := c.Overrides > 0 && h%c.Overrides == 1
+	if overridden {
+		generatedBid = c.OverrideBid(generatedBid, h)
 	}
-	if s.ByItself {
-		return byItself, true
+	if s.Generated {
+		return generatedBid, true
 	}
-	if s.allowList && !f.allows(s.Version, src) || !s.allowList && s.Of.Blocked[src] {
+	if s.allowList && !f.allows(s.Version, src) || !s.allowList && s.Changes.Blocked[src] {
 		return 0, false
 	}
-	asked, is := s.Of.Bids[src]
+	override, changed := s.Changes.Bids[src]
 	switch {
-	case is && asked > 0:
-		return asked, true
-	case own && !is:
-		return byItself, true
+	case changed && override > 0:
+		return override, true
+	case overridden && !changed:
+		return generatedBid, true
 	}
 	return s.bid, true
 }
 
-// draw returns a source's traffic during a stretch, in 256ths of the traffic without changes, and the bid. Twice the
-// bid draws twice the traffic, from a sixteenth to four times.
+// draw returns the traffic of a source during a stretch, in 256ths of its traffic without changes, and the bid. The
+// traffic is proportional to the bid, within limits of a sixteenth and four times.
 func (f *follower) draw(s *stretch, cr *market.Creative, src int32) (factor uint64, bid int64) {
 	if !s.delivers || !f.runs(s, cr) {
 		return 0, 0
@@ -250,17 +253,17 @@ func (f *follower) draw(s *stretch, cr *market.Creative, src int32) (factor uint
 	switch {
 	case !ok:
 		return 0, 0
-	case s.ByItself:
+	case s.Generated:
 		return 256, bid
 	}
-	usual := int64(500_000)
+	generatedBid := int64(500_000)
 	if !f.campaign.IsMade() {
-		usual, _ = f.buys(&stretch{Version: &Version{ByItself: true}}, src)
+		generatedBid, _ = f.buys(&stretch{Version: &Version{Generated: true}}, src)
 	}
-	return min(max(256*uint64(bid)/uint64(usual), 16), 1024), bid
+	return min(max(256*uint64(bid)/uint64(generatedBid), 16), 1024), bid
 }
 
-// entries are the campaign's creatives with their rows, within the day's limit.
+// entries returns the campaign's creatives with their rows, scaled down to the daily limit.
 func (f *follower) entries(versions []Version) []Entry {
 	var out []Entry
 	c, d := f.campaign, f.day.day
@@ -276,10 +279,10 @@ func (f *follower) entries(versions []Version) []Entry {
 		e.ClickRate, e.ConvertRate = cr.Rates()
 		f.Changes.Plant(&e, d)
 		if f.universe == c.Universe(f.Account.Sources) {
-			e.rows = f.usual[cr]
+			e.rows = f.generated[cr]
 		}
 		if e.rows == 0 && follows {
-			e.rows = f.usualRows(&e)
+			e.rows = f.estimateRows(&e)
 		}
 		f.fill(&e)
 		out = append(out, e)
@@ -290,8 +293,9 @@ func (f *follower) entries(versions []Version) []Entry {
 	return out
 }
 
-// usualRows is how many rows a creative has that has none by itself.
-func (f *follower) usualRows(e *Entry) int {
+// estimateRows returns the number of rows of a creative that has none without changes: what its weight in the account's
+// traffic gives.
+func (f *follower) estimateRows(e *Entry) int {
 	runs := slices.ContainsFunc(f.stretches, func(s stretch) bool { return s.delivers && f.runs(&s, e.Creative) })
 	if len(e.universe.Src) == 0 || !runs {
 		return 0
@@ -302,7 +306,7 @@ func (f *follower) usualRows(e *Entry) int {
 	return min(1+int(rows), e.most())
 }
 
-// fill computes the rows of an entry. The index of a row determines its source.
+// fill computes the rows of an entry. The number of a row determines its source.
 func (f *follower) fill(e *Entry) {
 	for j := range e.rows {
 		h := chance.Mix(e.key + uint64(j)*0x9e3779b97f4a7c15)
@@ -324,7 +328,7 @@ func (f *follower) fill(e *Entry) {
 			clicked = now
 			more = uint64(1<<16-s.end) * factor >> 8
 		}
-		if share == 0 || !e.isThere(j, filledBy(uint32(min(share, 1<<16)))) {
+		if share == 0 || !e.exists(j, filledBy(uint32(min(share, 1<<16)))) {
 			continue
 		}
 		r := Row{Day: f.day.day, Source: source, Campaign: f.campaign, Creative: e.Creative}
@@ -342,13 +346,13 @@ func (f *follower) fill(e *Entry) {
 	}
 }
 
-// limitReached reports whether a campaign that follows its settings has spent its limit of today.
+// limitReached reports whether a campaign whose spending follows its settings has reached its daily limit today.
 func (st *State) limitReached(c *market.Campaign) bool {
 	at := *st
 	at.AsOf, at.Frozen = st.Now, false
 	versions := st.versionsOf(c, st.Today)
 	f := at.dayOf(st.Today).follow(c, versions)
-	f.usual, f.traffic = byItself(st.Account, st.Today)
-	f.limit = f.limitOf(c, versions[len(versions)-1].Of)
+	f.generated, f.traffic = generatedRows(st.Account, st.Today)
+	f.limit = f.limitOf(c, versions[len(versions)-1].Changes)
 	return f.limit > 0 && stopAt(f.entries(versions), f.limit) >= f.limit
 }

@@ -6,19 +6,19 @@ import (
 	"spendsync/extract/adsim/clock"
 )
 
-// prepaidOn reports whether a day of the account is paid from what was wired: from its first deposit on.
+// prepaidOn reports whether the clicks of a day are paid from deposits: from the day of the first deposit on.
 func (st *State) prepaidOn(d clock.Day) bool {
 	return st.Changes != nil && len(st.Changes.Deposits) > 0 && d >= clock.DayOf(st.Changes.Deposits[0].At,
 		st.Account.Zone)
 }
 
-// fundsFor is what there is for the clicks of a day: the deposits until the state's instant, less the cost of the days
-// before.
+// fundsFor returns the funds for the clicks of a day: the deposits made by the end of that day and by now, minus the
+// cost of the days before.
 func (st *State) fundsFor(d clock.Day) (left int64) {
 	deposits, end := st.Changes.Deposits, (d + 1).Start(st.Account.Zone)
-	for _, of := range deposits {
-		if !of.At.After(st.Now) && of.At.Before(end) {
-			left += of.Amount
+	for _, deposit := range deposits {
+		if !deposit.At.After(st.Now) && deposit.At.Before(end) {
+			left += deposit.Amount
 		}
 	}
 	for day := clock.DayOf(deposits[0].At, st.Account.Zone); day < d; day++ {
@@ -27,22 +27,22 @@ func (st *State) fundsFor(d clock.Day) (left int64) {
 	return left
 }
 
-// FundsLeft is the rest of the deposits; the click that passed them may have made it negative.
+// FundsLeft returns the remaining deposits. It can be slightly negative, because the last click may exceed them.
 func (st *State) FundsLeft() int64 { return st.fundsFor(st.Today) - st.costUntil(st.Today, st.Now) }
 
-// costKey is what the clicks of a day that is over depend on.
+// costKey contains everything that determines the cost of a day that is over.
 type costKey struct {
 	day  clock.Day
 	mark uint64
 }
 
 func (st *State) costOf(d clock.Day) int64 {
-	return st.Kept.costs.Get(costKey{d, st.Changes.markOf(d)}, func() int64 {
+	return st.Caches.costs.Get(costKey{d, st.Changes.markOf(d)}, func() int64 {
 		return st.costUntil(d, (d + 1).Start(st.Account.Zone))
 	})
 }
 
-// costUntil is what the clicks of a day have cost until an instant, before credits and restatements.
+// costUntil returns the cost of a day's clicks up to an instant, before credits and restatements.
 func (st *State) costUntil(d clock.Day, until time.Time) (sum int64) {
 	at := *st
 	at.Now, at.AsOf = until, until
@@ -58,16 +58,15 @@ func (st *State) costUntil(d clock.Day, until time.Time) (sum int64) {
 type balanceNow struct {
 	At              time.Time
 	Left, Average   int64
-	Charge          int64 // of the card, when little is left
+	Charge          int64 // amount charged to the card when the balance is low
 	Status, Message string
 }
 
 // CardThreshold is the balance at which the card is charged.
 const CardThreshold = 100_000_000
 
-// BalanceOf computes the balance. The card is charged every Monday with the cost of ten days, and
-// when little is left; after that the balance falls with the spend. A prepaid account has the wired
-// amounts, and falls until it is empty.
+// BalanceOf computes the balance as of an instant. It falls with the spend. The card is charged with the average cost
+// of ten days every Monday, and whenever the balance falls to [CardThreshold]. A prepaid account has its deposits only.
 func (st *State) BalanceOf(asOf time.Time) balanceNow {
 	at := *st
 	if !asOf.Equal(at.Now) {

@@ -6,7 +6,7 @@ import (
 	"spendsync/extract/adsim/clock"
 )
 
-// Query selects and groups rows of the report; columns and page are the renderer's.
+// Query selects and groups rows of the report. Columns and pages are not part of it: package report applies them.
 type Query struct {
 	From, To                                 clock.Day
 	Creatives                                bool // include_creatives
@@ -14,8 +14,8 @@ type Query struct {
 	Campaign, Creative, Source               string
 }
 
-// Result finds the rows of a query, which are not to be changed. The finest grain is the rows of each day; any other
-// adds them up. What is not simply the rows of a day is kept for the next page.
+// Result returns the rows of a query, which the caller must not modify. Grouped by date, creative and source they are
+// the rows of the days, otherwise sums of these. Sums and filtered rows are cached for the next page.
 func (st *State) Result(q Query) []Row {
 	finest := q.ByDate && q.ByCreative && q.BySource && q.Source == ""
 	switch {
@@ -34,28 +34,28 @@ func (st *State) Result(q Query) []Row {
 	})
 }
 
-// scope is what a question asks of each day.
+// scope returns the filter that the query applies to each day.
 func (q *Query) scope() Scope { return Scope{q.Campaign, q.Creative, !q.Creatives} }
 
 func (st *State) grouped(q Query, by func(q Query) []Row) []Row {
-	return st.Kept.groups.Get(groupKey{q, st.keyFor(q.To)}, func() []Row { return by(q) })
+	return st.Caches.groups.Get(groupKey{q, st.keyFor(q.To)}, func() []Row { return by(q) })
 }
 
 // Group adds up the rows of a query, in the report's order.
 func (st *State) Group(q Query) (out []Row) {
-	source, known := NoSource, true
+	source, exists := NoSource, true
 	if q.Source != "" {
-		source, known = st.Account.Sources.Index(q.Source)
+		source, exists = st.Account.Sources.Index(q.Source)
 	}
-	at := map[Row]int{} // by dimensions alone
-	for d := q.From; d <= min(q.To, st.Today) && known; d++ {
+	at := map[Row]int{} // index in out, by a row that has only dimensions
+	for d := q.From; d <= min(q.To, st.Today) && exists; d++ {
 		for r := range st.Rows(d, q.scope()) {
 			if source != NoSource && r.Source != source {
 				continue
 			}
 			group := q.dimensions(r, d)
-			i, is := at[group]
-			if !is {
+			i, exists := at[group]
+			if !exists {
 				i, at[group] = len(out), len(out)
 				out = append(out, group)
 			}
@@ -63,7 +63,7 @@ func (st *State) Group(q Query) (out []Row) {
 		}
 	}
 	slices.SortFunc(out, func(x, y Row) int { return compareRows(&x, &y) })
-	// A creative with rows of sources on a day has no row without a source on that day.
+	// Drop the row without a source of a creative that has rows with sources on the same day.
 	rows := out[:0]
 	for i, r := range out {
 		if !q.BySource || r.Source != NoSource || i+1 == len(out) || out[i+1].Creative != r.Creative ||
@@ -74,7 +74,7 @@ func (st *State) Group(q Query) (out []Row) {
 	return slices.Clip(rows)
 }
 
-// dimensions returns the requested dimensions of a row.
+// dimensions returns a row with the requested dimensions of r, and without measures.
 func (q *Query) dimensions(r *Row, d clock.Day) Row {
 	g := Row{Source: NoSource}
 	if q.ByDate {

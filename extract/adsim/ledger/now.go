@@ -9,9 +9,9 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// These methods return the account at one instant: generated, then changed.
+// The methods below return the generated account with the changes applied, as of the State's instant.
 
-// Campaigns lists all campaigns, newest first, hidden ones among them.
+// Campaigns lists all campaigns, newest first, hidden ones included.
 func (st *State) Campaigns() []*market.Campaign {
 	list := st.Account.Listing(st.Anchor, st.Today).List
 	if st.Changes == nil || len(st.Changes.Made) == 0 {
@@ -33,7 +33,7 @@ func (st *State) Campaign(id string) *market.Campaign {
 	return st.Changes.Campaign(id).Base
 }
 
-// Creatives lists the creatives of a campaign, newest first, hidden ones among them.
+// Creatives lists the creatives of a campaign, newest first, hidden ones included.
 func (st *State) Creatives(c *market.Campaign) []*market.Creative {
 	var list []*market.Creative
 	for _, cr := range c.Newest {
@@ -59,7 +59,7 @@ func (st *State) Creative(c *market.Campaign, id string) *market.Creative {
 	return nil
 }
 
-// CampaignNow is a campaign at one instant.
+// CampaignNow contains the settings of a campaign at one instant.
 type CampaignNow struct {
 	Name, Status, Delivery string
 	Bid, Limit, TargetCPA  int64 // 0: not set
@@ -67,40 +67,41 @@ type CampaignNow struct {
 	Audience               market.Audience
 }
 
+// CampaignNow returns the settings of a campaign.
 func (st *State) CampaignNow(c *market.Campaign) CampaignNow {
-	asked := st.Changes.Campaign(c.ID)
+	changes := st.Changes.Campaign(c.ID)
 	now := CampaignNow{
-		Name:      Or(asked.Name, c.Name),
-		Status:    Or(asked.Status, c.Status(st.Today)),
-		Bid:       Or(asked.Bid, c.Bid(st.Today)),
-		TargetCPA: Or(asked.TargetCPA, c.TargetCPA),
-		Limit:     st.limitOf(c, asked),
-		Audience:  Or(asked.Audience, c.Audience),
+		Name:      Or(changes.Name, c.Name),
+		Status:    Or(changes.Status, c.Status(st.Today)),
+		Bid:       Or(changes.Bid, c.Bid(st.Today)),
+		TargetCPA: Or(changes.TargetCPA, c.TargetCPA),
+		Limit:     st.limitOf(c, changes),
+		Audience:  Or(changes.Audience, c.Audience),
 	}
-	now.Start, now.End = st.spanOf(c, asked)
-	if now.Delivery = Or(asked.Delivery, ""); now.Delivery == "" {
+	now.Start, now.End = st.spanOf(c, changes)
+	if now.Delivery = Or(changes.Delivery, ""); now.Delivery == "" {
 		now.Delivery = st.deliveryStatus(c, &now)
 	}
 	return now
 }
 
-// limitOf is the daily limit of a campaign under some changes, 0 for none.
-func (st *State) limitOf(c *market.Campaign, of *CampaignChanges) int64 {
-	if of.Limit != nil {
-		return *of.Limit
+// limitOf returns the daily limit of a campaign with the given changes; 0: none.
+func (st *State) limitOf(c *market.Campaign, changes *CampaignChanges) int64 {
+	if changes.Limit != nil {
+		return *changes.Limit
 	}
 	return st.DailyLimit(c)
 }
 
-// spanOf is from when to when a campaign may be delivered under some changes; no end is zero.
-func (st *State) spanOf(c *market.Campaign, of *CampaignChanges) (start, end time.Time) {
+// spanOf returns the start and end of a campaign with the given changes. A zero end means that it does not end.
+func (st *State) spanOf(c *market.Campaign, changes *CampaignChanges) (start, end time.Time) {
 	if c.Ends {
 		end = c.Over.Start(st.Account.Zone)
 	}
-	return Or(of.Start, c.Starts.Start(st.Account.Zone)), Or(of.End, end)
+	return Or(changes.Start, c.Starts.Start(st.Account.Zone)), Or(changes.End, end)
 }
 
-// deliveryStatus returns the campaign's delivery status at this moment.
+// deliveryStatus computes the delivery_status of a campaign from its other settings.
 func (st *State) deliveryStatus(c *market.Campaign, now *CampaignNow) string {
 	switch {
 	case now.Status != "active":
@@ -141,19 +142,20 @@ func (st *State) countCreatives(c *market.Campaign) map[string]int {
 	return counts
 }
 
-// SourcesNow is the source settings of a campaign at one instant: the list of its
-// mode, and the bids, by source.
+// SourcesNow contains the source settings of a campaign at one instant. Only the list of its mode is filled.
 type SourcesNow struct {
 	AllowList        bool
 	Allowed, Blocked []int32
 	Bids             []SourceBid
 }
 
+// SourceBid is a bid for one source, which replaces the default bid.
 type SourceBid struct {
 	Source int32
 	Bid    int64
 }
 
+// Mode returns the source_targeting_mode of the API.
 func (n *SourcesNow) Mode() string {
 	if n.AllowList {
 		return AllowList
@@ -167,9 +169,10 @@ const (
 	BlockList = "block_list"
 )
 
+// SourcesNow returns the source settings of a campaign, bids sorted by source.
 func (st *State) SourcesNow(c *market.Campaign) SourcesNow {
-	asked := st.Changes.Campaign(c.ID)
-	now := SourcesNow{AllowList: Or(asked.AllowList, c.AllowList)}
+	changes := st.Changes.Campaign(c.ID)
+	now := SourcesNow{AllowList: Or(changes.AllowList, c.AllowList)}
 	if now.AllowList {
 		now.Allowed = st.AllowedNow(c)
 	} else {
@@ -177,11 +180,11 @@ func (st *State) SourcesNow(c *market.Campaign) SourcesNow {
 	}
 	bid := c.Bid(st.Today)
 	for _, src := range c.Overridden(st.Account.Sources) {
-		if _, changed := asked.Bids[src]; !changed {
+		if _, changed := changes.Bids[src]; !changed {
 			now.Bids = append(now.Bids, SourceBid{src, c.OverrideBid(bid, c.SourceHash(src))})
 		}
 	}
-	for src, b := range asked.Bids {
+	for src, b := range changes.Bids {
 		if b > 0 {
 			now.Bids = append(now.Bids, SourceBid{src, b})
 		}
@@ -190,28 +193,28 @@ func (st *State) SourcesNow(c *market.Campaign) SourcesNow {
 	return now
 }
 
-// AllowedNow is the allow list; another mode may be on.
+// AllowedNow returns the allow list of a campaign, even if its mode is block_list.
 func (st *State) AllowedNow(c *market.Campaign) []int32 {
 	return withChanges(c.Allowed.Src, st.Changes.Campaign(c.ID).Allowed)
 }
 
-// BlockedNow is the block list; another mode may be on.
+// BlockedNow returns the block list of a campaign, even if its mode is allow_list.
 func (st *State) BlockedNow(c *market.Campaign) []int32 {
 	return withChanges(c.Blocked(st.Account.Sources, st.Today), st.Changes.Campaign(c.ID).Blocked)
 }
 
-// withChanges returns a list of sources with some added and some removed.
-func withChanges(list []int32, asked map[int32]bool) []int32 {
-	if len(asked) == 0 {
+// withChanges returns a sorted list of sources with those added that changes maps to true, and the others removed.
+func withChanges(list []int32, changes map[int32]bool) []int32 {
+	if len(changes) == 0 {
 		return list
 	}
 	var out []int32
 	for _, src := range list {
-		if _, changed := asked[src]; !changed {
+		if _, changed := changes[src]; !changed {
 			out = append(out, src)
 		}
 	}
-	for src, on := range asked {
+	for src, on := range changes {
 		if on {
 			out = append(out, src)
 		}
@@ -220,29 +223,31 @@ func withChanges(list []int32, asked map[int32]bool) []int32 {
 	return out
 }
 
-// CreativeNow is a creative at one instant.
+// CreativeNow contains the settings of a creative at one instant.
 type CreativeNow struct {
 	Content
 	Status string
 }
 
-// Generated is a creative without changes.
+// Generated returns the settings of a creative without changes.
 func (st *State) Generated(cr *market.Creative) CreativeNow {
 	return CreativeNow{Content{Title: cr.Title, Message: cr.Message, Link: cr.Link, ImageID: cr.ImageID,
 		IconID: cr.IconID, Button1: cr.Button1, Button2: cr.Button2}, cr.Status(st.Today)}
 }
 
+// CreativeNow returns the settings of a creative.
 func (st *State) CreativeNow(cr *market.Creative) CreativeNow {
-	asked, now := st.Changes.Creative(cr.ID), st.Generated(cr)
-	now.Content, now.Status = Or(asked.Content, now.Content), Or(asked.Status, now.Status)
+	changes, now := st.Changes.Creative(cr.ID), st.Generated(cr)
+	now.Content, now.Status = Or(changes.Content, now.Content), Or(changes.Status, now.Status)
 	if now.Reasons, now.Comment = nil, ""; now.Status == "rejected" {
-		now.Reasons = Or(asked.RejectionReasons, []string{"misleading_claim", "low_quality_image"})
-		now.Comment = Or(asked.RejectionComment, "Please don't promise \"guaranteed\" results;\nsee the "+
+		now.Reasons = Or(changes.RejectionReasons, []string{"misleading_claim", "low_quality_image"})
+		now.Comment = Or(changes.RejectionComment, "Please don't promise \"guaranteed\" results;\nsee the "+
 			"policy, section 4.")
 	}
 	return now
 }
 
+// CreativeStatus returns the status of a creative.
 func (st *State) CreativeStatus(cr *market.Creative) string {
 	return Or(st.Changes.Creative(cr.ID).Status, cr.Status(st.Today))
 }

@@ -10,16 +10,16 @@ import (
 
 // Restatement changes the rows of a day. Kind is one of
 //
-//	multiply  all measures of all rows (or of CreativeID alone) times Percent/100, rounded down; with OneIn,
-//	          those of one source in OneIn, which is another one the next time
-//	change    one row gets Measures; without them one click and its conversion more
-//	delete    one row vanishes
-//	insert    a row appears, with Measures or with some
-//	empty     the day has no rows at all
-//	restore   the day is as if it had never been restated
+//	multiply  multiplies all measures by Percent/100, rounded down, in all rows or in those of CreativeID. With OneIn,
+//	          only the rows of every OneIn-th source; each restatement of the day selects different sources
+//	change    sets the measures of one row to Measures; if that is nil, adds one click and one conversion
+//	delete    removes one row
+//	insert    adds one row, with Measures or, if that is nil, with made-up ones
+//	empty     removes all rows
+//	restore   removes all earlier restatements of the day
 //
-// The row is the first with a source from place Row on, in the report's order; an inserted row belongs to that row's
-// creative and to a source that it does not have yet.
+// The row of change and delete is the first with a source at index Row or after it, in the report's order. An inserted
+// row has the creative of that row, and a source for which the creative has no row on the day.
 type Restatement struct {
 	Kind       string    `json:"kind"`
 	CreativeID string    `json:"creative_id"`
@@ -29,14 +29,15 @@ type Restatement struct {
 	Measures   *Measures `json:"measures"`
 }
 
-// Overlay is the restatements of one day, in their order. Once it is in a state it is immutable.
+// Overlay contains the restatements of one day, in the order in which they apply. It is immutable once a State refers
+// to it.
 type Overlay struct {
-	number int // of the last restatement
+	number int // counts all restatements of the day
 	steps  []func(rows []Row) []Row
 }
 
-// Restate returns the overlay of a day with one more restatement, nil for none, and the row that is meant: for a
-// delete as it was.
+// Restate returns the overlay of a day with one more restatement added, and nil after a restore. It also returns the
+// row that is changed: after the change, or before it if the row is deleted.
 func (st *State) Restate(d clock.Day, change Restatement) (*Overlay, Row, error) {
 	next := &Overlay{number: 1}
 	if old := st.Overlays[d]; old != nil {
@@ -53,7 +54,7 @@ func (st *State) Restate(d clock.Day, change Restatement) (*Overlay, Row, error)
 	case "multiply":
 		step, err = multiply(change, int32(next.number))
 	case "change", "delete", "insert":
-		if r, err = st.named(d, change); err == nil {
+		if r, err = st.targetOf(d, change); err == nil {
 			r, step = edit(r, change)
 		}
 	default:
@@ -63,7 +64,8 @@ func (st *State) Restate(d clock.Day, change Restatement) (*Overlay, Row, error)
 	return next, r, err
 }
 
-// multiply scales the rows that are meant; number chooses the sources of OneIn.
+// multiply returns a step that multiplies the measures of rows. The number of the restatement selects the sources if
+// OneIn is set.
 func multiply(change Restatement, number int32) (func(rows []Row) []Row, error) {
 	if change.Percent < 0 || change.OneIn < 0 {
 		return nil, fmt.Errorf("percent %d or one_in %d is negative", change.Percent, change.OneIn)
@@ -84,12 +86,12 @@ func multiply(change Restatement, number int32) (func(rows []Row) []Row, error) 
 	}, nil
 }
 
-// edit changes, deletes or inserts one row, and returns it.
+// edit returns a step that changes, deletes or inserts the row, and the row with its new measures.
 func edit(r Row, change Restatement) (Row, func(rows []Row) []Row) {
-	is := func(o Row) bool { return o.Creative == r.Creative && o.Source == r.Source }
+	hasKey := func(o Row) bool { return o.Creative == r.Creative && o.Source == r.Source }
 	switch change.Kind {
 	case "delete":
-		return r, func(rows []Row) []Row { return slices.DeleteFunc(rows, is) }
+		return r, func(rows []Row) []Row { return slices.DeleteFunc(rows, hasKey) }
 	case "insert":
 		r.Measures = Measures{Spend: 1_230_000, Clicks: 3, Impressions: 100, Conversions: 1}
 	default:
@@ -99,7 +101,7 @@ func edit(r Row, change Restatement) (Row, func(rows []Row) []Row) {
 		r.Measures = *change.Measures
 	}
 	return r, func(rows []Row) []Row {
-		if i := slices.IndexFunc(rows, is); i >= 0 {
+		if i := slices.IndexFunc(rows, hasKey); i >= 0 {
 			rows[i].Measures = r.Measures
 		} else if change.Kind == "insert" {
 			rows = append(rows, r)
@@ -108,8 +110,8 @@ func edit(r Row, change Restatement) (Row, func(rows []Row) []Row) {
 	}
 }
 
-// named finds the row that a restatement means; for an insert, the one to be.
-func (st *State) named(d clock.Day, change Restatement) (Row, error) {
+// targetOf returns the row that a restatement changes or deletes, or the key of the row that it inserts.
+func (st *State) targetOf(d clock.Day, change Restatement) (Row, error) {
 	rows := st.rowsOf(d)
 	for _, r := range rows[min(max(0, change.Row), len(rows)):] {
 		switch {
@@ -127,8 +129,8 @@ func (st *State) named(d clock.Day, change Restatement) (Row, error) {
 	return Row{}, fmt.Errorf("no row with a source at place %d or after", change.Row)
 }
 
-// lay makes the changes to the rows of a day.
-func (o *Overlay) lay(rows []Row) []Row {
+// apply applies the restatements to the rows of a day.
+func (o *Overlay) apply(rows []Row) []Row {
 	if o == nil {
 		return rows
 	}
@@ -138,7 +140,7 @@ func (o *Overlay) lay(rows []Row) []Row {
 	slices.SortFunc(rows, func(x, y Row) int { return compareRows(&x, &y) })
 	out := rows[:0]
 	for i, r := range rows {
-		// A creative with a row at a source has none without one.
+		// Drop the row without a source of a creative that now has rows with sources.
 		if r.Source != NoSource || i+1 == len(rows) || rows[i+1].Creative != r.Creative {
 			out = append(out, r)
 		}
@@ -146,7 +148,7 @@ func (o *Overlay) lay(rows []Row) []Row {
 	return out
 }
 
-// compareRows is the report's order.
+// compareRows compares rows in the report's order.
 func compareRows(x, y *Row) int {
 	if x.Day != y.Day {
 		return int(x.Day - y.Day)

@@ -9,9 +9,9 @@ import (
 	"spendsync/extract/adsim/money"
 )
 
-// Settings is the advertiser API's view of a campaign, in exact text. Amounts are US dollars with
-// six decimals, in the format of DECIMAL(18,6); instants are RFC 3339 in UTC; an unset value is
-// empty. Lists of sources are sorted, creatives come newest first. It contains no faults.
+// Settings contains the settings of a campaign as the advertiser API shows them without faults and quirks. Amounts are
+// US dollars with six decimals, as DECIMAL(18,6) is printed; instants are RFC 3339 in UTC; an unset value is empty.
+// Lists of sources are sorted, creatives come newest first.
 type Settings struct {
 	CampaignID      string `json:"campaign_id"`
 	Name            string `json:"name"`
@@ -33,11 +33,11 @@ type Settings struct {
 
 	Creatives []CreativeSettings `json:"creatives"`
 
-	// Hidden is [Hide] or [Unlist] where the campaign is not shown.
+	// Hidden is [Hide] or [Unlist], or empty if the API shows the campaign.
 	Hidden Action `json:"hidden"`
 }
 
-// CreativeSettings is what the advertiser API shows of a creative.
+// CreativeSettings contains the settings of a creative, in the same form as [Settings].
 type CreativeSettings struct {
 	CreativeID       string   `json:"creative_id"`
 	CampaignID       string   `json:"campaign_id"`
@@ -55,7 +55,7 @@ type CreativeSettings struct {
 	Hidden           Action   `json:"hidden"`
 }
 
-// Settings returns the settings of a campaign as the API shows them, hidden or not.
+// Settings returns the settings of a campaign, which may be hidden.
 func (st *State) Settings(campaignID string) (Settings, error) {
 	c := st.Campaign(campaignID)
 	if c == nil {

@@ -8,8 +8,9 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// byItself returns the creatives of a day without changes and their rows, and their total draw of the traffic.
-func byItself(a *market.Account, d clock.Day) (rows map[*market.Creative]int, traffic uint64) {
+// generatedRows returns the number of rows of each creative on a day without changes, and the total weight of the
+// creatives.
+func generatedRows(a *market.Account, d clock.Day) (rows map[*market.Creative]int, traffic uint64) {
 	var all []Entry
 	for _, c := range a.ExistingOn(d) {
 		all = appendEntries(c, all, a.Sources, d)
@@ -23,8 +24,7 @@ func byItself(a *market.Account, d clock.Day) (rows map[*market.Creative]int, tr
 	return rows, traffic
 }
 
-// appendEntries appends the campaign's creatives on a day, with how much of the
-// day's traffic each draws.
+// appendEntries appends the entries of a campaign's creatives on a day, with their weights but without rows.
 func appendEntries(c *market.Campaign, all []Entry, t *market.Sources, d clock.Day) []Entry {
 	delivers := c.DeliversOn(d)
 	for _, cr := range c.Creatives {
@@ -41,24 +41,23 @@ func appendEntries(c *market.Campaign, all []Entry, t *market.Sources, d clock.D
 	return all
 }
 
-// most returns the largest number of rows of an entry: on no day do all sources show it.
+// most returns the maximum number of rows of an entry. A creative is never shown on all sources on one day.
 func (e *Entry) most() int { return max(1, len(e.universe.Src)*3/4) }
 
-// rowsWanted is how many rows a day should have.
+// rowsWanted returns the approximate number of rows of a day.
 func rowsWanted(a *market.Account, d clock.Day) uint64 {
 	return uint64(
 		a.RowsPerDay) * weekdays[d.Weekday()] / 100 * (93 + chance.Hash(a.Seed, chance.AboutDay, uint64(d))%15) / 100
 }
 
-// shareRows gives each delivering creative its number of rows by weight. One that
-// would have more rows than three quarters of its sources gets no more than that,
-// and the rest goes to the others.
+// shareRows distributes the rows of a day over the delivering creatives by weight. If a creative's share exceeds its
+// maximum, the excess goes to the others.
 func shareRows(a *market.Account, d clock.Day, all []Entry) {
 	want := rowsWanted(a, d)
 	weights := make([]uint64, len(all))
 	for i, e := range all {
 		if weights[i] = e.weight; e.weight == 0 {
-			want -= min(want, 1) // its one row without a source
+			want -= min(want, 1) // a creative without delivery has one row, without a source
 		}
 	}
 	for range 6 {
@@ -93,18 +92,18 @@ func shareRows(a *market.Account, d clock.Day, all []Entry) {
 	}
 }
 
-// filledBy returns the number of a block's rows that exist when a share of the traffic has arrived,
-// 1-(1-share)^3 of them: most by noon, all by the evening.
+// filledBy returns how many rows of each block of 64 exist when a share of the day's traffic has arrived, rounded up
+// from 64*(1-(1-share)^3): most by noon, all by the evening.
 func filledBy(share uint32) int {
 	left := uint64(1<<16 - share)
 	left = left * left >> 16 * left >> 16
 	return int(((1<<16-left)*64 + 65535) >> 16)
 }
 
-// DailyLimit is a budget that the campaign keeps within on most days: half as much
-// again as the dearest of four days spread over its life.
+// DailyLimit returns the generated daily limit of a campaign. It is 1.5 times its highest spend on four days of its
+// life, so that most days stay below it.
 func (st *State) DailyLimit(c *market.Campaign) int64 {
-	return st.Kept.limits.Get(c, func() int64 {
+	return st.Caches.limits.Get(c, func() int64 {
 		most := int64(0)
 		for k := range clock.Day(4) {
 			most = max(most, st.expectedSpend(c, c.Starts+(c.Over-c.Starts)*k/4))
@@ -114,11 +113,11 @@ func (st *State) DailyLimit(c *market.Campaign) int64 {
 	})
 }
 
-// expectedSpend is about what the campaign costs on a day, looked at alone: laying
-// out all campaigns of that day would make the first read of a big account slow.
+// expectedSpend estimates the campaign's spend on a day from this campaign alone. Computing the rows of all campaigns
+// would make the first request to a large account slow.
 func (st *State) expectedSpend(c *market.Campaign, d clock.Day) int64 {
 	a := st.Account
-	all := st.Kept.usual()
+	all := st.Caches.sampleTraffic()
 	if len(a.Slots) < manySlots {
 		all = traffic(a, d)
 	}
@@ -127,7 +126,7 @@ func (st *State) expectedSpend(c *market.Campaign, d clock.Day) int64 {
 	}
 	at := *st
 	at.AsOf, at.Frozen = (d + 60).Start(a.Zone), false
-	f := at.dayOf(d).follow(c, byItselfOnly)
+	f := at.dayOf(d).follow(c, generatedOnly)
 	var spend int64
 	for _, e := range appendEntries(c, nil, a.Sources, d) {
 		if e.weight == 0 {
@@ -144,7 +143,7 @@ func (st *State) expectedSpend(c *market.Campaign, d clock.Day) int64 {
 	return spend
 }
 
-// traffic is what all creatives draw on a day.
+// traffic returns the total weight of all creatives on a day.
 func traffic(a *market.Account, d clock.Day) (sum uint64) {
 	for _, c := range a.ExistingOn(d) {
 		for _, e := range appendEntries(c, nil, a.Sources, d) {

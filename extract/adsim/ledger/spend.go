@@ -21,63 +21,64 @@ func (m *Measures) Add(o Measures) {
 	m.Conversions += o.Conversions
 }
 
-// Row is one line of the report before it is written. Dimensions that were not
-// asked for are nil, and day is 0.
+// Row is one row of the report. Dimensions by which the query does not group are nil, or 0 for Day and NoSource for
+// Source.
 type Row struct {
 	Day      clock.Day
-	Source   int32 // noSource for a creative that was not delivered
+	Source   int32 // NoSource also for a creative without delivery
 	Campaign *market.Campaign
 	Creative *market.Creative
 	Measures
 }
 
+// NoSource is the Source of a row without one.
 const NoSource = int32(-1)
 
-// day is a day as of the state's instant.
+// day is a day as it is known at the State's instant.
 type day struct {
 	*State
-	day   clock.Day
-	began int64 // Unix seconds
-	known int64 // conversions and credits after this instant are not in yet
+	day    clock.Day
+	began  int64 // Unix seconds
+	cutoff int64 // Unix seconds; conversions and credits after it do not count yet
 }
 
 func (st *State) dayOf(d clock.Day) *day {
 	zone := st.Account.Zone
-	sd := &day{State: st, day: d, began: d.Start(zone).Unix(), known: st.AsOf.Unix()}
+	sd := &day{State: st, day: d, began: d.Start(zone).Unix(), cutoff: st.AsOf.Unix()}
 	if st.Frozen {
-		sd.known = min(sd.known, (d + 1).Start(zone).Unix())
+		sd.cutoff = min(sd.cutoff, (d + 1).Start(zone).Unix())
 	}
 	return sd
 }
 
-// Entry is one creative on one day.
+// Entry is one creative on one day, with its rows.
 type Entry struct {
 	Creative    *market.Creative
 	universe    *market.Universe
 	key         uint64
-	weight      uint64 // of the day's traffic; 0: it does not deliver by itself
-	rows        int    // when the day is over
+	weight      uint64 // proportional to its share of the day's traffic; 0: no delivery without changes
+	rows        int    // number of rows when the day is over
 	ClickRate   uint64
 	ConvertRate uint64
-	list        []Row   // by source; none: not delivered, which is one row without a source
-	gross       []int64 // their cost before credits
+	list        []Row   // by source; nil if not delivered, which the report shows as one row without a source
+	gross       []int64 // cost of each row before credits
 }
 
-// Scope narrows a day to a campaign, to a creative, and to delivered creatives.
+// Scope filters the rows of a day by campaign, by creative, and by delivery. The zero Scope holds all rows.
 type Scope struct {
 	campaign, creative string
 	Delivered          bool
 }
 
-// holds reports whether a row is not narrowed away.
+// holds reports whether a row passes the filter.
 func (sc *Scope) holds(r *Row) bool {
 	return (sc.campaign == "" || sc.campaign == r.Campaign.ID) && (sc.creative == "" || sc.creative == r.Creative.ID) &&
 		(!sc.Delivered || r.Source != NoSource)
 }
 
-// rowsOf are the rows of a day, in the report's order.
+// rowsOf returns the rows of a day, in the report's order.
 func (st *State) rowsOf(d clock.Day) []Row {
-	return st.Kept.days.Get(dayKey{d, st.keyFor(d)}, func() (rows []Row) {
+	return st.Caches.days.Get(dayKey{d, st.keyFor(d)}, func() (rows []Row) {
 		if d > st.Today {
 			return nil
 		}
@@ -87,15 +88,16 @@ func (st *State) rowsOf(d clock.Day) []Row {
 				rows = append(rows, Row{Day: d, Source: NoSource, Campaign: e.Creative.Campaign, Creative: e.Creative})
 			}
 		}
-		return st.Overlays[d].lay(rows)
+		return st.Overlays[d].apply(rows)
 	})
 }
 
-// weekdays is the traffic by weekday from Sunday, in percent.
+// weekdays is the relative traffic by weekday in percent, Sunday first.
 var weekdays = [7]uint64{86, 108, 107, 104, 103, 97, 82}
 
-// isThere reports whether the j-th row of an entry is there when filled rows of each block are.
-func (e *Entry) isThere(j, filled int) bool {
+// exists reports whether the j-th row of an entry exists when filled rows of each block of 64 do. Hashes decide the
+// order in which the rows of a block appear during the day.
+func (e *Entry) exists(j, filled int) bool {
 	h := chance.Mix(e.key ^ uint64(j/64)*0x9e3779b97f4a7c15)
 	return (int(h>>8&63)+int(h&63|1)*(j%64))&63 < filled
 }
@@ -107,16 +109,16 @@ func (sd *day) counts(e *Entry, src int32, h uint64) (impressions, clicks uint64
 	return impressions, (impressions*e.ClickRate + h>>20&0xffff) >> 16
 }
 
-// credit is how many clicks are taken back by now.
+// credit returns how many clicks of a row have been credited back by the cutoff.
 func (sd *day) credit(h, clicks uint64) int64 {
-	if h>>54 == 0 && clicks >= 2 && sd.known >= sd.began+86400*int64(2+h>>36&3) {
+	if h>>54 == 0 && clicks >= 2 && sd.cutoff >= sd.began+86400*int64(2+h>>36&3) {
 		return int64(1 + clicks/4)
 	}
 	return 0
 }
 
-// conversions is how many have arrived, of the day's clicks and not more than were
-// clicked by now.
+// conversions returns how many conversions of a row have arrived by the cutoff. clicks is the row's number at the end
+// of the day; clicked, the number so far, bounds the result.
 func (sd *day) conversions(e *Entry, src int32, h, clicks uint64, clicked int64) int64 {
 	if clicks == 0 || sd.Account.Sources.Worth[src] == 0 {
 		return 0
@@ -125,7 +127,7 @@ func (sd *day) conversions(e *Entry, src int32, h, clicks uint64, clicked int64)
 	return min(sd.converted(h, int64(min(full, clicks))), clicked)
 }
 
-// priceOf is what a click costs at a bid, by the hash of campaign and source.
+// priceOf returns the price of a click at a bid: 60 to 100 percent of it, depending on the hash of campaign and source.
 func priceOf(bid int64, h uint64) int64 {
 	p := bid * int64(60+h>>32%41) / 100
 	if h>>48&7 != 0 {
@@ -136,15 +138,15 @@ func priceOf(bid int64, h uint64) int64 {
 	return p
 }
 
-// delays are the minutes between a click and its conversion; each is equally likely, and varies up
-// to a quarter longer.
+// delays are the possible minutes between a click and its conversion, all equally likely. The real delay is up to a
+// quarter longer.
 var delays = [16]int64{5, 15, 40, 90, 180, 360, 600, 900, 1300, 2000, 3000, 4500, 7000, 11000, 18000, 27000}
 
-// converted is how many of a row's conversions have arrived. They come in up to
-// eight lots, each clicked some time of the day and some delay late.
+// converted returns how many of a row's conversions have arrived by the cutoff. They arrive in up to eight lots, each
+// with its own time of the click and its own delay.
 func (sd *day) converted(h uint64, full int64) int64 {
 	const last = 86400 + 27000*60*5/4
-	if full == 0 || sd.known >= sd.began+last {
+	if full == 0 || sd.cutoff >= sd.began+last {
 		return full
 	}
 	lots := min(full, 8)
@@ -153,7 +155,7 @@ func (sd *day) converted(h uint64, full int64) int64 {
 		h = chance.Mix(h)
 		wait := delays[h&15]
 		ready := sd.began + int64(h>>8%80000) + wait*60 + wait*15*int64(h>>32&255)>>8
-		if ready <= sd.known {
+		if ready <= sd.cutoff {
 			n += full / lots
 			if i < full%lots {
 				n++
@@ -163,5 +165,6 @@ func (sd *day) converted(h uint64, full int64) int64 {
 	return n
 }
 
-// manySlots is the number of campaigns from which their total traffic is steady.
+// manySlots is the number of slots from which on the total traffic varies so little from day to day that
+// [Caches.sampleTraffic] replaces it.
 const manySlots = 200

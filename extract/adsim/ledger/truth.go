@@ -7,9 +7,8 @@ import (
 	"spendsync/extract/adsim/money"
 )
 
-// Line is one row of the finest grain the report has: what a perfect copy of a
-// day holds. SourceID is empty for a creative that was not delivered. Spend is in
-// millionths of a US dollar.
+// Line is one row of a day by campaign, creative and source: a correct copy of the report has exactly these. SourceID
+// is empty for a creative without delivery. Spend is in millionths of a US dollar.
 type Line struct {
 	Date         string `json:"date"`
 	CampaignID   string `json:"campaign_id,omitempty"`
@@ -19,7 +18,7 @@ type Line struct {
 	Measures
 }
 
-// Sum is what the lines of a day add up to.
+// Sum is the total of the lines of a day.
 type Sum struct {
 	Rows int64
 	Measures
@@ -29,7 +28,7 @@ type Sum struct {
 // printed.
 func (m Measures) Exact() string { return string(money.AppendFixed(nil, m.Spend)) }
 
-// NameOf is the name that the report shows of a row's campaign.
+// NameOf returns the name of a row's campaign in the report.
 func (st *State) NameOf(r *Row) string {
 	if st.Follows(r) {
 		return Or(st.Changes.Campaign(r.Campaign.ID).Name, r.Campaign.Name)
@@ -37,6 +36,7 @@ func (st *State) NameOf(r *Row) string {
 	return r.Campaign.Name
 }
 
+// Line returns a row with the IDs of its dimensions.
 func (st *State) Line(d clock.Day, r *Row) Line {
 	return Line{
 		Date:         d.String(),
@@ -48,7 +48,7 @@ func (st *State) Line(d clock.Day, r *Row) Line {
 	}
 }
 
-// SourceOf is the ID of a row's source, "" without one.
+// SourceOf returns the ID of a row's source, "" if it has none.
 func (st *State) SourceOf(r *Row) string {
 	if r.Source == NoSource {
 		return ""
@@ -56,6 +56,7 @@ func (st *State) SourceOf(r *Row) string {
 	return st.Account.Sources.IDs[r.Source]
 }
 
+// Sum adds up the rows of a day.
 func (st *State) Sum(d clock.Day) Sum {
 	var sum Sum
 	for r := range st.Rows(d, Scope{}) {
@@ -65,7 +66,7 @@ func (st *State) Sum(d clock.Day) Sum {
 	return sum
 }
 
-// Rows walks the rows of a day; they are not to be changed.
+// Rows yields the rows of a day that pass the filter. The caller must not modify them.
 func (st *State) Rows(d clock.Day, sc Scope) iter.Seq[*Row] {
 	rows := st.rowsOf(d)
 	return func(yield func(*Row) bool) {

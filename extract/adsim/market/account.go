@@ -12,18 +12,18 @@ import (
 	"spendsync/extract/adsim/memo"
 )
 
-// Account is the made-up advertiser: a row of slots, each always filled by one campaign. A slot's
-// campaigns follow one another for ever, before and after any date, so that the account is alive at
-// any clock and a day's rows depend on nothing but the seed and the day.
+// Account is the generated advertiser. It has a fixed number of slots; at any time each slot contains one campaign, and
+// when that ends, the next campaign begins. The sequence has no first and no last campaign, so that the account has
+// campaigns at any time, and a day's rows depend on nothing but the seed and the day.
 type Account struct {
 	index       int // among the accounts of the service
 	Seed        uint64
 	Zone        *time.Location
-	campaigns   int // how many are listed at the start
-	perCampaign int
+	campaigns   int // Config.Campaigns
+	perCampaign int // Config.CreativesPerCampaign
 	RowsPerDay  int
 	Slots       []slot
-	idScale     int64
+	idScale     int64 // a power of ten, at least the number of slots
 	Sources     *Sources
 
 	mu    sync.Mutex
@@ -32,28 +32,30 @@ type Account struct {
 	rolls memo.Cache[rollKey, *roll]
 }
 
-// roll is the campaigns that the advertiser API knows on a day, newest first.
+// roll contains the campaigns that the advertiser API lists on a day.
 type roll struct {
-	List []*Campaign
+	List []*Campaign // newest first
 	ByID map[string]*Campaign
 }
 
-// rollKey is what a roll depends on.
+// rollKey contains everything that determines a roll.
 type rollKey struct{ anchor, today clock.Day }
 
-// slot is a place in the account; its campaigns are its lives.
+// slot generates a sequence of campaigns, one after another. Its campaigns are called lives, and are numbered.
 type slot struct {
 	index  int
 	key    uint64
-	period int       // days from one life to the next
+	period int       // days from the start of a life to the start of the next
 	phase  clock.Day // start of life 0
 }
 
 type slotLife struct{ slot, life int }
 
-// beginning is before every clock the simulator is made for.
+// beginning is the day from which the first lives of the slots are counted. Earlier days have lives with negative
+// numbers.
 var beginning = clock.Civil(2000, time.January, 1)
 
+// NewAccount generates the index-th account of a service.
 func NewAccount(cfg config.Config, index int, zone *time.Location) *Account {
 	a := &Account{
 		index:       index,
@@ -95,7 +97,7 @@ func NewAccount(cfg config.Config, index int, zone *time.Location) *Account {
 	return a
 }
 
-// lifeAt is which life fills the slot on a day.
+// lifeAt returns the number of the slot's life on a day.
 func (s *slot) lifeAt(d clock.Day) int {
 	n := int(d - s.phase)
 	if n < 0 {
@@ -106,8 +108,8 @@ func (s *slot) lifeAt(d clock.Day) int {
 
 func (s *slot) birth(life int) clock.Day { return s.phase + clock.Day(life*s.period) }
 
-// campaign is a life of a slot. It is built once and never changes: what changes
-// with time (status, bid, lists) is a function of the day.
+// campaign returns a life of a slot. It is built once and is immutable: status, bid and lists, which change over time,
+// are functions of the day.
 func (a *Account) campaign(s *slot, life int) *Campaign {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,7 +122,7 @@ func (a *Account) campaign(s *slot, life int) *Campaign {
 	return c
 }
 
-// ExistingOn lists the campaigns that the report may show for a day, by ID.
+// ExistingOn lists the campaigns that can have rows on a day, sorted by ID.
 func (a *Account) ExistingOn(d clock.Day) []*Campaign {
 	list := make([]*Campaign, 0, len(a.Slots))
 	for i := range a.Slots {
@@ -133,9 +135,9 @@ func (a *Account) ExistingOn(d clock.Day) []*Campaign {
 	return list
 }
 
-// Listing returns the campaigns that the advertiser API knows on a day, newest first. anchor is the
-// day of the first request: on that day the configured number of campaigns is listed, including all
-// that were recently alive; later campaigns are added, and none is ever removed.
+// Listing returns the campaigns that the advertiser API lists on a day. anchor is the day of the first request. On that
+// day the configured number of campaigns is listed, among them all that existed recently. Later, new campaigns are
+// added and none is removed.
 func (a *Account) Listing(anchor, today clock.Day) *roll {
 	return a.rolls.Get(rollKey{anchor, today}, func() *roll {
 		r := &roll{List: a.listed(anchor, today), ByID: map[string]*Campaign{}}
@@ -147,7 +149,7 @@ func (a *Account) Listing(anchor, today clock.Day) *roll {
 }
 
 func (a *Account) listed(anchor, today clock.Day) []*Campaign {
-	const late = 40 // more than the report's reach
+	const late = 40 // days; more than the report reaches back
 	var list, older []*Campaign
 	for i := range a.Slots {
 		s := &a.Slots[i]
@@ -176,6 +178,7 @@ func (a *Account) listed(anchor, today clock.Day) []*Campaign {
 	return list
 }
 
+// NewestFirst compares campaigns by creation, the newest first.
 func NewestFirst(x, y *Campaign) int {
 	return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), cmp.Compare(y.ID, x.ID))
 }

@@ -10,33 +10,32 @@ import (
 	"spendsync/extract/adsim/clock"
 )
 
-// Campaign is one campaign for its entire life. Its days are Chicago days, and each takes effect at
-// the day's first instant: on its end day the campaign is over from the start.
+// Campaign is one generated campaign. Its fields of type Day take effect at the first instant of the Chicago day.
 type Campaign struct {
 	ID, Name    string
 	Key         uint64
 	CreatedAt   time.Time
-	Created     clock.Day // first day it exists on
-	Starts      clock.Day // first day it may deliver on
-	Over        clock.Day // from here on it is paused
-	Ends        bool      // over is its end_date
+	Created     clock.Day // first day on which it exists
+	Starts      clock.Day // first day on which it may deliver
+	Over        clock.Day // first day on which it is paused for good
+	Ends        bool      // Over is its end_date; otherwise it has none
 	Archived    clock.Day
 	rejected    bool
-	Weight      uint64
-	baseBid     int64 // millionths
+	Weight      uint64 // relative traffic
+	baseBid     int64  // millionths of a US dollar
 	minBid      int64
 	TargetCPA   int64  // 0: none
-	ClickRate   uint64 // clicks an impression, in 65536ths
-	ConvertRate uint64 // conversions a click, in 65536ths
+	ClickRate   uint64 // clicks per impression, in 65536ths
+	ConvertRate uint64 // conversions per click, in 65536ths
 	Audience    Audience
-	Allowed     Universe // of an allow-list campaign
+	Allowed     Universe // if AllowList is set
 	AllowList   bool
-	Overrides   uint64      // one source in this many has a bid of its own; 0: none
+	Overrides   uint64      // one source in this many has its own bid; 0: none
 	Creatives   []*Creative // by ID
 	Newest      []*Creative // the same creatives, newest first
 }
 
-// Audience is who a campaign is shown to; zero values are not set.
+// Audience is the targeting of a campaign. Fields with their zero value are not set.
 type Audience struct {
 	Country              string   `json:"country,omitempty"`
 	States               []string `json:"states,omitzero"`
@@ -56,7 +55,7 @@ func (a *Account) buildCampaign(s *slot, life int) *Campaign {
 	number := int64(born-clock.Civil(1990, time.January, 1))*a.idScale + int64(s.index)
 	switch {
 	case a.index > 0:
-		number += 2_500_000_000 + int64(a.index)*50_000_000 // no ID is in two accounts
+		number += 2_500_000_000 + int64(a.index)*50_000_000 // so that no two accounts share an ID
 	case s.key%4 == 0 && number < 1e9:
 		number += 1e9
 	}
@@ -139,10 +138,10 @@ func buildAudience(h uint64) Audience {
 	return au
 }
 
-// LowestBid is the lowest bid of all, in millionths of a US dollar.
+// LowestBid is the lowest bid that the service accepts, in millionths of a US dollar.
 const LowestBid = 100_000
 
-// MinBid is the lowest bid that the audience allows.
+// MinBid returns the lowest bid that the service accepts for the audience.
 func (a *Audience) MinBid() int64 {
 	if a.MinAge > 0 || a.MaxAge > 0 || a.Gender != "" || a.SubscribedLessThan > 0 && a.SubscribedLessThan <= 10080 {
 		return 300_000
@@ -150,18 +149,19 @@ func (a *Audience) MinBid() int64 {
 	return LowestBid
 }
 
-// Bid is the default bid on a day; it changes with the month.
+// Bid returns the default bid on a day. It may change every 30 days.
 func (c *Campaign) Bid(d clock.Day) int64 {
 	steps := [...]int64{100, 100, 90, 110, 125}
 	step := steps[chance.Below(chance.Hash(c.Key, chance.AboutBid, uint64(d/30)), uint64(len(steps)))]
 	return max(c.minBid, c.baseBid*step/100/10_000*10_000)
 }
 
-// pausedOn reports whether the campaign was paused for some days.
+// pausedOn reports whether a day lies in one of the campaign's pauses of nine days.
 func (c *Campaign) pausedOn(d clock.Day) bool {
 	return chance.Below(chance.Hash(c.Key, chance.AboutPause, uint64(d/9)), 15) == 0
 }
 
+// Status returns the status on a day.
 func (c *Campaign) Status(d clock.Day) string {
 	switch {
 	case d >= c.Archived:
@@ -174,18 +174,18 @@ func (c *Campaign) Status(d clock.Day) string {
 	return "active"
 }
 
-// DeliversOn reports whether the campaign may be shown on a day.
+// DeliversOn reports whether the campaign may deliver on a day.
 func (c *Campaign) DeliversOn(d clock.Day) bool {
 	return d >= c.Starts && d < c.Over && c.Status(d) == "active"
 }
 
-// OverrideBid is the bid of a source that has one of its own, by the hash of
-// campaign and source: between half and two and a half times the default.
+// OverrideBid returns the bid of a source that has its own: 0.5 to 2.5 times the default bid, depending on the hash of
+// campaign and source.
 func (c *Campaign) OverrideBid(bid int64, h uint64) int64 {
 	return max(c.minBid, bid*int64(50+10*(h>>24%21))/100/10_000*10_000)
 }
 
-// Universe is the sources the campaign buys from.
+// Universe returns the sources from which the campaign buys.
 func (c *Campaign) Universe(t *Sources) *Universe {
 	if c.AllowList {
 		return &c.Allowed
@@ -193,10 +193,10 @@ func (c *Campaign) Universe(t *Sources) *Universe {
 	return &t.Live
 }
 
-// SourceHash decides how the campaign differs on a source.
+// SourceHash returns the hash of campaign and source, on which bid and price depend.
 func (c *Campaign) SourceHash(src int32) uint64 { return chance.Mix(c.Key ^ uint64(src)) }
 
-// Overridden lists the sources with a bid of their own.
+// Overridden lists the sources that have their own bid.
 func (c *Campaign) Overridden(t *Sources) []int32 {
 	var list []int32
 	for _, src := range c.Universe(t).Src {
@@ -207,8 +207,8 @@ func (c *Campaign) Overridden(t *Sources) []int32 {
 	return list
 }
 
-// Blocked lists the sources that were blocked until a day. They are among those
-// that deliver nothing any more, so no report row contradicts them.
+// Blocked lists the sources that are blocked on a day. Only retired sources, which deliver nothing, are ever blocked,
+// so that no row of the report contradicts the list.
 func (c *Campaign) Blocked(t *Sources, d clock.Day) []int32 {
 	var list []int32
 	for _, src := range t.retired {
@@ -220,10 +220,12 @@ func (c *Campaign) Blocked(t *Sources, d clock.Day) []int32 {
 	return list
 }
 
+// NewestCreativeFirst compares creatives by creation, the newest first.
 func NewestCreativeFirst(x, y *Creative) int {
 	return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), cmp.Compare(y.ID, x.ID))
 }
 
+// Creative returns a generated creative of the campaign by its ID, nil if there is none.
 func (c *Campaign) Creative(id string) *Creative {
 	i := slices.IndexFunc(c.Creatives, func(cr *Creative) bool { return cr.ID == id })
 	if i < 0 {

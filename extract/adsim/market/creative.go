@@ -8,7 +8,7 @@ import (
 	"spendsync/extract/adsim/clock"
 )
 
-// Creative is one creative for its whole life.
+// Creative is one generated creative, or one created by a change.
 type Creative struct {
 	Campaign                              *Campaign
 	ID                                    string
@@ -20,10 +20,11 @@ type Creative struct {
 	reviewed                              clock.Day // first day after the review
 	Archived                              clock.Day
 	draft, rejected                       bool
-	Number                                int // of one that was created, else 0
+	Number                                int // 0 for a generated creative
 	Weight                                uint64
 }
 
+// Never is the day of an event that does not happen.
 const Never = clock.Day(1 << 30)
 
 func (a *Account) buildCreative(c *Campaign, i, period int) *Creative {
@@ -84,13 +85,14 @@ func (a *Account) buildCreative(c *Campaign, i, period int) *Creative {
 	return cr
 }
 
-// ExistsOn reports whether the report has the creative on a day, delivered or not.
+// ExistsOn reports whether the report contains the creative on a day, with or without delivery.
 func (cr *Creative) ExistsOn(d clock.Day) bool { return d >= cr.Created && d < cr.Archived }
 
 func (cr *Creative) pausedOn(d clock.Day) bool {
 	return chance.Below(chance.Hash(cr.Key, chance.AboutPause, uint64(d/12)), 9) == 0
 }
 
+// Status returns the status on a day.
 func (cr *Creative) Status(d clock.Day) string {
 	switch {
 	case d >= cr.Archived:
@@ -107,8 +109,8 @@ func (cr *Creative) Status(d clock.Day) string {
 	return "active"
 }
 
-// Rates are a creative's own: clicks an impression, and conversions a click at a plain
-// source, in 65536ths.
+// Rates returns the creative's clicks per impression, and its conversions per click at a source of average worth, both
+// in 65536ths.
 func (cr *Creative) Rates() (click, convert uint64) {
 	c := cr.Campaign
 	return c.ClickRate * (70 + cr.Key%61) / 100, c.ConvertRate * (70 + cr.Key>>8%61) / 100

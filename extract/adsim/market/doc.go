@@ -1,3 +1,3 @@
-// Package market generates an advertiser from a seed: its campaigns, creatives and websites, without any change
-// made to them.
+// Package market generates an advertiser from a seed: its campaigns, creatives and sources (websites). It knows nothing
+// of changes made to them later.
 package market

@@ -6,8 +6,8 @@ import (
 	"spendsync/extract/adsim/chance"
 )
 
-// AwkwardNames are what people really type, and what breaks copies: other
-// scripts, quotes, markup, formulas, blanks at the end, the longest one allowed.
+// AwkwardNames returns names of campaigns that people really use and that break careless copies: other scripts, quotes,
+// markup, spreadsheet formulas, trailing blanks, the maximum length.
 func AwkwardNames() []string {
 	return []string{
 		`=HYPERLINK("http://example.com";"Winter")`,
@@ -51,8 +51,8 @@ var (
 	}
 )
 
-// campaignName picks the name of a campaign. Every second slot has an awkward one,
-// so that an account of the default size has most of them at any time.
+// campaignName returns the name of a campaign. Every second slot gets an awkward name, so that an account of the
+// default size contains most of them at any time.
 func campaignName(slot int, key uint64) string {
 	awkward := AwkwardNames()
 	if slot%2 == 1 {

@@ -8,22 +8,21 @@ import (
 	"spendsync/extract/adsim/chance"
 )
 
-// Sources is the websites, sorted by ID. What a website brings follows
-// Zipf's law: a few bring most, thousands bring a little.
+// Sources contains the websites, sorted by ID. Their traffic follows Zipf's law: a few have most of it, thousands have
+// a little.
 type Sources struct {
 	IDs      []string
-	Visitors []uint32 // impressions relative to a plain website, in 256ths
-	Worth    []uint32 // conversions relative to a plain website, in 256ths
-	Live     Universe
-	retired  []int32 // these deliver nothing any more; campaigns block them
-	Good     []int32
+	Visitors []uint32 // impressions relative to an average website, in 256ths
+	Worth    []uint32 // conversions relative to an average website, in 256ths
+	Live     Universe // all but the retired ones
+	retired  []int32  // no longer deliver anything; campaigns block them
+	Good     []int32  // with about four times the conversions of others
 }
 
-// Universe is the websites a campaign may buy from, by index into the table, with
-// their running weight: cum[i] is the weight of all before src[i].
+// Universe is a set of websites from which a campaign may buy, weighted by traffic.
 type Universe struct {
-	Src []int32
-	cum []uint64
+	Src []int32  // indexes into Sources, ascending
+	cum []uint64 // cum[i] is the total weight of Src[:i]
 }
 
 func newSources(seed uint64, n int) *Sources {
@@ -45,7 +44,7 @@ func newSources(seed uint64, n int) *Sources {
 		t.Worth[i] = 256
 	}
 
-	// byRank[0] is the biggest website.
+	// byRank[0] is the website with the most traffic.
 	byRank := make([]int32, n)
 	draw := make([]uint64, n)
 	for i := range byRank {
@@ -77,7 +76,7 @@ func newSources(seed uint64, n int) *Sources {
 	return t
 }
 
-// universeOf returns the sources with a weight that keep accepts.
+// universeOf returns the sources whose weight is not 0 and that keep accepts.
 func (t *Sources) universeOf(weight []uint64, keep func(int32) bool) Universe {
 	var u Universe
 	sum := uint64(0)
@@ -107,15 +106,15 @@ func (u Universe) Subset(keep func(int32) bool) Universe {
 	return out
 }
 
-// Pick draws the j-th of n sources by a hash: the universe is cut into n runs of
-// neighbours, and one source of the j-th run is drawn by weight. So the drawn ones
-// differ, are in the order of their IDs, and each is found from j alone.
+// Pick returns the j-th of n sources, selected by a hash. It divides the universe into n runs of adjacent sources and
+// draws one source by weight from the j-th run. The n sources are therefore different and in the order of their IDs,
+// and each is found without the others.
 func (u *Universe) Pick(j, n int, h uint64) int32 {
 	size := len(u.Src)
 	lo, hi := j*size/n, (j+1)*size/n
 	if hi-lo > 1 {
 		x := u.cum[lo] + chance.Below(h, u.cum[hi]-u.cum[lo])
-		// The last one in lo..hi-1 whose running weight is not above x.
+		// Find the last i in lo..hi-1 with cum[i] <= x.
 		for a, b := lo, hi; ; {
 			if b-a <= 1 {
 				lo = a
@@ -131,12 +130,13 @@ func (u *Universe) Pick(j, n int, h uint64) int32 {
 	return u.Src[lo]
 }
 
-// Index finds a source by its ID.
+// Index returns the index of a source by its ID.
 func (t *Sources) Index(id string) (int32, bool) {
 	i, ok := slices.BinarySearch(t.IDs, id)
 	return int32(i), ok
 }
 
+// Names returns the IDs of sources.
 func (t *Sources) Names(list []int32) []string {
 	out := make([]string, len(list))
 	for i, src := range list {

@@ -1,2 +1,2 @@
-// Package memo keeps results by everything that they depend on.
+// Package memo is a bounded cache of computed results.
 package memo

@@ -2,8 +2,8 @@ package memo
 
 import "sync"
 
-// Cache keeps computed results, keyed by everything that they depend on. It is bounded: when it is full, it begins
-// anew. Entries stay valid: a different state has a different key.
+// Cache keeps computed results. A key must contain everything that its result depends on, so that no entry becomes
+// stale. When the entries together weigh more than Most, all are dropped.
 type Cache[K comparable, V any] struct {
 	Most  int64
 	Weigh func(V) int64
@@ -13,7 +13,7 @@ type Cache[K comparable, V any] struct {
 	held map[K]V
 }
 
-// Get returns the kept result, or makes it. Two callers at once may both make it.
+// Get returns the cached result, or makes and caches it. Concurrent callers may each make it.
 func (c *Cache[K, V]) Get(key K, make func() V) V {
 	c.mu.Lock()
 	v, ok := c.held[key]

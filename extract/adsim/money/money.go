@@ -1,4 +1,4 @@
-// Package money writes amounts: millionths of a US dollar inside, exact decimal text outside.
+// Package money formats and parses amounts: integers of millionths of a US dollar, as exact decimal text.
 package money
 
 import (
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Amount is money in millionths of a US dollar. Its JSON is the shortest exact decimal: 12.5, 3, 0.000001.
+// Amount is money in millionths of a US dollar. In JSON it is the shortest exact decimal: 12.5, 3, 0.000001.
 type Amount int64
 
 func (a Amount) MarshalJSON() ([]byte, error) { return Append(nil, int64(a)), nil }
@@ -34,12 +34,12 @@ func AppendFixed(dst []byte, v int64) []byte {
 	}
 	dst = strconv.AppendUint(dst, u/1e6, 10)
 	point := len(dst)
-	dst = strconv.AppendUint(dst, 1e6+u%1e6, 10) // seven digits: the 1 gives way to the point
+	dst = strconv.AppendUint(dst, 1e6+u%1e6, 10) // seven digits: the point replaces the leading 1
 	dst[point] = '.'
 	return dst
 }
 
-// Exact is an amount with six decimals, empty for one that is not set.
+// Exact formats an amount with six decimals; 0, which means that it is not set, is empty.
 func Exact(v int64) string {
 	if v == 0 {
 		return ""
@@ -47,7 +47,7 @@ func Exact(v int64) string {
 	return string(AppendFixed(nil, v))
 }
 
-// Parse takes a plain decimal of at most six places.
+// Parse parses a plain decimal without a sign, with at most six decimals.
 func Parse(text string) (int64, bool) {
 	integer, frac, point := strings.Cut(text, ".")
 	if integer == "" || point && frac == "" || len(integer) > 12 || len(frac) > 6 {

@@ -9,7 +9,8 @@ import (
 	"spendsync/extract/adsim/tree"
 )
 
-// column is a column of the report. It has a text, null for an empty one, or appends a number.
+// column is a column of the report, with one of two functions: text returns its value, where "" becomes null, and
+// number appends the JSON of its value.
 type column struct {
 	name        string
 	ofCreatives bool // only with include_creatives
@@ -22,11 +23,11 @@ var columns = []column{
 	{name: "campaign_id", text: func(_ *rowWriter, r *ledger.Row) string { return r.Campaign.ID }},
 	{name: "campaign_name", text: func(w *rowWriter, r *ledger.Row) string { return w.st.NameOf(r) }},
 	{name: "creative_id", text: func(_ *rowWriter, r *ledger.Row) string { return r.Creative.ID }},
-	ofShown("creative_title", func(cr *ledger.CreativeNow) string { return cr.Title }),
-	ofShown("creative_message", func(cr *ledger.CreativeNow) string { return cr.Message }),
-	ofShown("creative_image_url", func(cr *ledger.CreativeNow) string { return imageURL(cr.ImageID) }),
-	ofShown("creative_icon_url", func(cr *ledger.CreativeNow) string { return imageURL(cr.IconID) }),
-	ofShown("creative_status", func(cr *ledger.CreativeNow) string { return cr.Status }),
+	creativeText("creative_title", func(cr *ledger.CreativeNow) string { return cr.Title }),
+	creativeText("creative_message", func(cr *ledger.CreativeNow) string { return cr.Message }),
+	creativeText("creative_image_url", func(cr *ledger.CreativeNow) string { return imageURL(cr.ImageID) }),
+	creativeText("creative_icon_url", func(cr *ledger.CreativeNow) string { return imageURL(cr.IconID) }),
+	creativeText("creative_status", func(cr *ledger.CreativeNow) string { return cr.Status }),
 	{name: "source_id", text: func(w *rowWriter, r *ledger.Row) string { return w.st.SourceOf(r) }},
 	{name: "total_spend", number: func(dst []byte, r *ledger.Row) []byte { return money.Append(dst, r.Spend) }},
 	count("clicks", false, func(r *ledger.Row) int64 { return r.Clicks }),
@@ -44,43 +45,44 @@ const (
 		"creative_icon_url,creative_status,source_id,total_spend,impressions,conversions,ctr,cpc,cpa"
 )
 
-func ofShown(name string, of func(cr *ledger.CreativeNow) string) column {
-	return column{name: name, ofCreatives: true, text: func(w *rowWriter, _ *ledger.Row) string { return of(&w.shown) }}
+func creativeText(name string, value func(cr *ledger.CreativeNow) string) column {
+	return column{name: name, ofCreatives: true,
+		text: func(w *rowWriter, _ *ledger.Row) string { return value(&w.creative) }}
 }
 
-func count(name string, ofCreatives bool, of func(r *ledger.Row) int64) column {
+func count(name string, ofCreatives bool, value func(r *ledger.Row) int64) column {
 	return column{name: name, ofCreatives: ofCreatives, number: func(dst []byte, r *ledger.Row) []byte {
-		return strconv.AppendInt(dst, of(r), 10)
+		return strconv.AppendInt(dst, value(r), 10)
 	}}
 }
 
-// ratio is computed in floats, and null if it is one of nothing.
-func ratio(name string, of func(r *ledger.Row) (float64, int64)) column {
+// ratio is a column with a float, which is null if the denominator is 0.
+func ratio(name string, parts func(r *ledger.Row) (numerator float64, denominator int64)) column {
 	return column{name: name, ofCreatives: true, number: func(dst []byte, r *ledger.Row) []byte {
-		a, b := of(r)
-		if b == 0 {
+		numerator, denominator := parts(r)
+		if denominator == 0 {
 			return append(dst, "null"...)
 		}
-		return strconv.AppendFloat(dst, a/float64(b), 'g', -1, 64)
+		return strconv.AppendFloat(dst, numerator/float64(denominator), 'g', -1, 64)
 	}}
 }
 
-// rowWriter writes rows as JSON objects of the columns asked for.
+// rowWriter writes rows as JSON objects of the requested columns.
 type rowWriter struct {
-	columns []*column
-	st      *ledger.State
-	quoted  map[string][]byte // texts as JSON
-	last    *market.Creative  // of the row before
-	shown   ledger.CreativeNow
+	columns  []*column
+	st       *ledger.State
+	quoted   map[string][]byte  // JSON of texts that have occurred
+	last     *market.Creative   // of the previous row
+	creative ledger.CreativeNow // settings of last, as the report shows them
 }
 
-// appendRow appends one row. The first comma becomes the brace.
+// appendRow appends one row: each column after a comma, the first of which is then replaced by the opening brace.
 func (w *rowWriter) appendRow(dst []byte, r *ledger.Row) []byte {
 	start := len(dst)
 	if r.Creative != nil && r.Creative != w.last {
-		w.last, w.shown = r.Creative, w.st.Generated(r.Creative)
+		w.last, w.creative = r.Creative, w.st.Generated(r.Creative)
 		if w.st.Follows(r) {
-			w.shown = w.st.CreativeNow(r.Creative)
+			w.creative = w.st.CreativeNow(r.Creative)
 		}
 	}
 	for _, c := range w.columns {
@@ -95,7 +97,7 @@ func (w *rowWriter) appendRow(dst []byte, r *ledger.Row) []byte {
 	return append(dst, '}')
 }
 
-// appendText appends a text; null for an empty one.
+// appendText appends a text as JSON, an empty one as null.
 func (w *rowWriter) appendText(dst []byte, s string) []byte {
 	if s == "" {
 		return append(dst, "null"...)
@@ -108,7 +110,7 @@ func (w *rowWriter) appendText(dst []byte, s string) []byte {
 	return append(dst, q...)
 }
 
-// imageURL is where an image lies, "" without an image.
+// imageURL returns the URL of an image; an empty ID has none.
 func imageURL(id string) string {
 	if id == "" {
 		return ""

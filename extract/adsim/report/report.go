@@ -35,29 +35,29 @@ const (
 	TextInternal    = "Internal server error"
 )
 
-// reportRequest is a question with its columns and its page.
+// reportRequest contains the parsed parameters of a request.
 type reportRequest struct {
 	ledger.Query
 	columns    []*column
 	Page, size int
 }
 
-// View changes what the report shows of a question, before it is paged: the rows, and how many it counts. The rows
-// that it gets are not to be changed.
+// View replaces the rows of a result, and the number that total_rows states, before the result is cut into pages. It
+// must not modify the rows that it gets.
 type View func(rows []ledger.Row) (shown []ledger.Row, total int)
 
 type viewKey struct{}
 
-// On returns the request with the view laid over the ones that it has.
+// On returns the request with the view added. Views apply in the order in which they were added.
 func (v View) On(r *http.Request) *http.Request {
-	over := v
-	if under, has := r.Context().Value(viewKey{}).(View); has {
-		over = func(rows []ledger.Row) ([]ledger.Row, int) {
-			rows, _ = under(rows)
+	combined := v
+	if earlier, exists := r.Context().Value(viewKey{}).(View); exists {
+		combined = func(rows []ledger.Row) ([]ledger.Row, int) {
+			rows, _ = earlier(rows)
 			return v(rows)
 		}
 	}
-	return r.WithContext(context.WithValue(r.Context(), viewKey{}, over))
+	return r.WithContext(context.WithValue(r.Context(), viewKey{}, combined))
 }
 
 // Serve answers GET {report_url}/ads/spend-report for the accounts of a service.
@@ -79,13 +79,13 @@ func Serve(accounts []*world.World, now time.Time, r *http.Request, f *wire.Faul
 			return Error(http.StatusForbidden, textUnassigned)
 		}
 	}
-	for _, own := range accounts {
-		if own.IsUser(user, password) {
-			rq, text := parseReport(r.URL.Query(), clock.DayOf(now, own.Zone))
+	for _, account := range accounts {
+		if account.IsUser(user, password) {
+			rq, text := parseReport(r.URL.Query(), clock.DayOf(now, account.Zone))
 			if text != "" {
 				return Error(http.StatusBadRequest, text)
 			}
-			st := own.StateAt(now)
+			st := account.StateAt(now)
 			view, _ := r.Context().Value(viewKey{}).(View)
 			return wire.JSONReply(http.StatusOK, render(&st, rq, view, f))
 		}
@@ -93,7 +93,7 @@ func Serve(accounts []*world.World, now time.Time, r *http.Request, f *wire.Faul
 	return reportUnauthorized(TextWrongAuth)
 }
 
-// Error returns the error body of the report.
+// Error returns an error reply of the report.
 func Error(status int, text string) wire.Reply {
 	return wire.JSONReply(status, tree.Marshal(struct {
 		Error string `json:"error"`
@@ -181,7 +181,7 @@ func parseColumns(v string, creatives bool) (list []*column, text string) {
 	return list, ""
 }
 
-// render writes the body of a page, which a fault may begin elsewhere.
+// render returns the body of a page. A fault may move where the page begins.
 func render(st *ledger.State, rq *reportRequest, view View, f *wire.Fault) []byte {
 	all := st.Result(rq.Query)
 	total := len(all)

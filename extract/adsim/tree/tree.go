@@ -1,5 +1,5 @@
-// Package tree is JSON by encoding/json that keeps the order of its members and the text of its numbers, so that one
-// place in a reply can be changed and the rest stays as it came.
+// Package tree represents JSON as a tree that keeps the order of members and the text of numbers, so that changing one
+// place in a reply leaves the rest unchanged.
 package tree
 
 import (
@@ -13,13 +13,13 @@ import (
 
 // Node is a JSON value.
 type Node struct {
-	Kind   byte   // '{', '[', or 0 for a value without parts
-	Raw    string // of a value without parts: its JSON text
-	Keys   []string
-	Values []*Node // of the members or the elements
+	Kind   byte     // '{', '[', or 0 for a value without parts
+	Raw    string   // the JSON text of a value without parts
+	Keys   []string // of an object
+	Values []*Node  // of an object's members, or the elements of a list
 }
 
-// Marshal returns the JSON of a reply: nothing is escaped for HTML.
+// Marshal returns the JSON of a reply. It does not escape HTML characters.
 func Marshal(v any) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -30,18 +30,22 @@ func Marshal(v any) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// Leaf is a value whose JSON text is known.
+// Leaf makes a value without parts from its JSON text.
 func Leaf(raw string) *Node { return &Node{Raw: raw} }
 
-// Text, Int and List make values.
-func Text(s string) *Node          { return Leaf(string(Marshal(s))) }
-func Int(n int) *Node              { return Leaf(strconv.Itoa(n)) }
+// Text makes a JSON string.
+func Text(s string) *Node { return Leaf(string(Marshal(s))) }
+
+// Int makes a JSON number.
+func Int(n int) *Node { return Leaf(strconv.Itoa(n)) }
+
+// List makes a JSON array.
 func List(elements ...*Node) *Node { return &Node{Kind: '[', Values: elements} }
 
-// Object returns an object of keys and values, in this order.
+// Object makes an object from alternating keys and values.
 func Object(members ...any) *Node { return (&Node{Kind: '{'}).With(members...) }
 
-// With sets members by keys and values, and returns the object.
+// With sets members from alternating keys and values, and returns the object.
 func (n *Node) With(members ...any) *Node {
 	for i := 0; i < len(members); i += 2 {
 		n.Set(members[i].(string), members[i+1].(*Node))
@@ -49,7 +53,7 @@ func (n *Node) With(members ...any) *Node {
 	return n
 }
 
-// Parse parses a JSON text; nil for one that is not valid.
+// Parse parses a JSON text, and returns nil if it is invalid.
 func Parse(body []byte) *Node {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -88,7 +92,7 @@ func parse(d *json.Decoder) (*Node, error) {
 	return n, err
 }
 
-// Append appends the JSON text of the value; null for one that is not there.
+// Append appends the JSON text of the value; a nil Node is null.
 func (n *Node) Append(dst []byte) []byte {
 	if n == nil {
 		return append(dst, "null"...)
@@ -106,10 +110,10 @@ func (n *Node) Append(dst []byte) []byte {
 		}
 		dst = v.Append(dst)
 	}
-	return append(dst, n.Kind+2) // the closing one
+	return append(dst, n.Kind+2) // in ASCII, each closing bracket is two after its opening one
 }
 
-// Get is the member of that key, nil if there is none.
+// Get returns an object's member, nil if it has none with the key.
 func (n *Node) Get(key string) *Node {
 	if n == nil || n.Kind != '{' {
 		return nil
@@ -120,7 +124,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Set replaces the member of that key, or adds it at the end.
+// Set replaces an object's member, or adds it at the end.
 func (n *Node) Set(key string, v *Node) {
 	if i := slices.Index(n.Keys, key); i >= 0 {
 		n.Values[i] = v
@@ -129,7 +133,7 @@ func (n *Node) Set(key string, v *Node) {
 	n.Keys, n.Values = append(n.Keys, key), append(n.Values, v)
 }
 
-// Drop takes members away.
+// Drop removes members.
 func (n *Node) Drop(keys ...string) {
 	for _, key := range keys {
 		if i := slices.Index(n.Keys, key); i >= 0 {
@@ -145,14 +149,14 @@ func (n *Node) Rename(from, to string) {
 	}
 }
 
-// Edit replaces the member of that key, if it is there and not null.
+// Edit replaces a member by a function of its value, unless it is missing or null.
 func (n *Node) Edit(key string, change func(v *Node) *Node) {
 	if v := n.Get(key); v != nil && v.Raw != "null" {
 		n.Set(key, change(v))
 	}
 }
 
-// Text returns the value of a JSON text, "" for any other value.
+// Text returns the value of a JSON string, and "" for any other Node.
 func (n *Node) Text() (s string) {
 	if n != nil && n.Raw != "" && n.Raw[0] == '"' {
 		_ = json.Unmarshal([]byte(n.Raw), &s)
@@ -160,7 +164,7 @@ func (n *Node) Text() (s string) {
 	return s
 }
 
-// Number is a whole number; 0 for any other value.
+// Number returns the value of a whole number, and 0 for any other Node.
 func (n *Node) Number() int {
 	if n == nil {
 		return 0
@@ -169,7 +173,7 @@ func (n *Node) Number() int {
 	return i
 }
 
-// Elements are those of a list or an object; none where there is nothing.
+// Elements returns the elements of a list or the values of an object; a nil Node has none.
 func (n *Node) Elements() []*Node {
 	if n == nil {
 		return nil

@@ -25,32 +25,33 @@ var apiQuirks = []Quirk{
 	// The sources and the account.
 	{Name: "bids-missing", Doc: "source settings have no key bid_overrides",
 		change: in(ofSources, "bid_overrides", drop)},
-	{Name: "me-unreadable", Doc: `the key's info says nothing: {"ok":true}`, change: whole("me", `{"ok":true}`)},
-	{Name: "me-404", Doc: "the key's info is not there (404)",
-		override: refuse("me", 404, "There is no such path.", always)},
-	{Name: "limits-404", Doc: "the limits are not there (404)",
-		override: refuse("limits", 404, "There is no such path.", always)},
+	{Name: "me-unreadable", Doc: `the key's info contains nothing about the account: {"ok":true}`,
+		change: replaceBody("me", `{"ok":true}`)},
+	{Name: "me-404", Doc: "the key's info does not exist (404)",
+		override: refused("me", 404, "There is no such path.", always)},
+	{Name: "limits-404", Doc: "the limits do not exist (404)",
+		override: refused("limits", 404, "There is no such path.", always)},
 	{Name: "balance-renamed", Doc: "available_balance is called credit_left",
 		change: in("balance", "available_balance", renamed("credit_left"))},
 	{Name: "auto-funding-off", Doc: "auto-funding is switched off: false",
 		change: in("balance", "auto_funding", put("false"))},
 
-	// How a list ends.
-	{Name: "list-cap", Doc: "lists give at most 4 entries a page, whatever was asked for, and no total",
+	// How lists are divided into pages, and end.
+	{Name: "list-cap", Doc: "a page of a list has at most 4 entries, whatever was asked for, and no total",
 		ask: capped, change: body(ofListed, noTotals)},
-	{Name: "list-moves", Doc: "an entry goes from the front of a list whenever it is read",
+	{Name: "list-moves", Doc: "an entry leaves the front of a list whenever a further page is read",
 		ask: func(x *exchange) {
-			if capped(x); x.place.is(ofListed) && x.number("offset", 0) > 0 {
+			if capped(x); x.endpoint.is(ofListed) && x.number("offset", 0) > 0 {
 				x.edit(func(q url.Values) { q.Set("offset", strconv.Itoa(x.number("offset", 0)+1)) })
 			}
 		}},
 	{Name: "list-empty", Doc: "the list of campaigns is empty, though the report has some",
-		change: whole("campaigns", `{"campaigns":[],"total":0}`)},
+		change: replaceBody("campaigns", `{"campaigns":[],"total":0}`)},
 
-	// What a body of the API is wrapped in.
+	// The envelope of a body.
 	{Name: "envelope-bare", Doc: "bodies have no envelope: [..], {..}",
 		change: func(x *exchange, body *node) *node {
-			if inner := body.Get(string(x.place)); inner != nil && x.place.is(ofNamed) {
+			if inner := body.Get(string(x.endpoint)); inner != nil && x.endpoint.is(ofNamed) {
 				return inner
 			}
 			return body
@@ -58,34 +59,34 @@ var apiQuirks = []Quirk{
 	{Name: "envelope-data", Doc: `bodies lie under data: {"data":[..]}, {"data":{..}}`,
 		change: func(x *exchange, body *node) *node {
 			switch {
-			case x.place.is(ofNamed):
-				body.Rename(string(x.place), "data")
-			case x.place.is(ofAPI):
+			case x.endpoint.is(ofNamed):
+				body.Rename(string(x.endpoint), "data")
+			case x.endpoint.is(ofAPI):
 				return with("data", body)
 			}
 			return body
 		}},
 	{Name: "list-two-arrays", Doc: `lists have two arrays of objects: {"entries":[..],"others":[..]}`,
 		change: func(x *exchange, body *node) *node {
-			if x.place.is(ofListed) {
-				body.Rename(string(x.place), "entries")
+			if x.endpoint.is(ofListed) {
+				body.Rename(string(x.endpoint), "entries")
 				body.Set("others", list(with("note", text("x"))))
 			}
 			return body
 		}},
-	{Name: "no-route", Doc: "a creative alone is answered by the framework: 404, no such route",
+	{Name: "no-route", Doc: "a single creative is no route of the service: the web framework answers 404",
 		override: func(x *exchange) (wire.Reply, bool) {
 			return wire.JSONReply(404, []byte(`{"statusCode":404,"message":"Cannot GET `+x.request.URL.Path+
-				`","error":"Not Found"}`)), x.place == "creative"
+				`","error":"Not Found"}`)), x.endpoint == "creative"
 		}},
 }
 
-// mostListed is the number of entries on a page of a capped list.
+// mostListed is the maximum number of entries on a page of a capped list.
 const mostListed = 4
 
-// capped makes lists give fewer entries than asked for.
+// capped limits the number of entries on a page of a list, whatever the client asks for.
 func capped(x *exchange) {
-	if x.place.is(ofListed) && x.number("limit", 25) > mostListed {
+	if x.endpoint.is(ofListed) && x.number("limit", 25) > mostListed {
 		x.edit(func(q url.Values) { q.Set("limit", strconv.Itoa(mostListed)) })
 	}
 }

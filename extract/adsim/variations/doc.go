@@ -1,2 +1,2 @@
-// Package variations changes replies as services of this kind might: other names, other forms, other wires.
+// Package variations changes the service's replies by quirks: plausible differences from the description.
 package variations

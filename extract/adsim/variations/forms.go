@@ -9,7 +9,7 @@ import (
 type (
 	node   = tree.Node
 	change = func(x *exchange, body *node) *node
-	form   func(of *node, key string) // changes how a member of an object is written
+	form   func(object *node, key string) // changes one member of an object
 )
 
 var (
@@ -19,40 +19,41 @@ var (
 	list = tree.List
 )
 
-// objects are the rows or the entities of a reply, in any envelope of the quirks.
-func (p place) objects(body *node) []*node {
+// objects returns the rows or entities in the body of a reply, whatever envelope an earlier quirk has put them in.
+func (e endpoint) objects(body *node) []*node {
 	if body.Kind == '[' {
 		return body.Values
 	}
-	for _, key := range []string{"data", "entries", string(p)} {
-		switch of := body.Get(key); {
-		case of == nil:
-		case of.Kind == '[':
-			return of.Values
-		case of.Kind == '{':
-			return []*node{of}
+	for _, key := range []string{"data", "entries", string(e)} {
+		switch member := body.Get(key); {
+		case member == nil:
+		case member.Kind == '[':
+			return member.Values
+		case member.Kind == '{':
+			return []*node{member}
 		}
 	}
 	return []*node{body}
 }
 
-// body changes the bodies of the replies in some places.
-func body(places string, do func(body *node)) change {
+// body changes the bodies of the replies of some endpoints.
+func body(endpoints string, do func(body *node)) change {
 	return func(x *exchange, body *node) *node {
-		if x.place.is(places) {
+		if x.endpoint.is(endpoints) {
 			do(body)
 		}
 		return body
 	}
 }
 
-// in applies a form to members of the rows or entities of some places. keys names the members, with blanks between.
-func in(places string, keys string, f form) change {
+// in applies a form to members of all rows or entities in the replies of some endpoints. keys contains the members'
+// keys, separated by spaces.
+func in(endpoints string, keys string, f form) change {
 	return func(x *exchange, body *node) *node {
-		if x.place.is(places) {
-			for _, of := range x.place.objects(body) {
+		if x.endpoint.is(endpoints) {
+			for _, object := range x.endpoint.objects(body) {
 				for key := range strings.FieldsSeq(keys) {
-					f(of, key)
+					f(object, key)
 				}
 			}
 		}
@@ -60,39 +61,39 @@ func in(places string, keys string, f form) change {
 	}
 }
 
-// whole puts a JSON text in the place of an entire body.
-func whole(places string, raw string) change {
+// replaceBody replaces the bodies of the replies of some endpoints by a JSON text.
+func replaceBody(endpoints string, raw string) change {
 	return func(x *exchange, body *node) *node {
-		if x.place.is(places) {
+		if x.endpoint.is(endpoints) {
 			return leaf(raw)
 		}
 		return body
 	}
 }
 
-// value replaces a member, if it is there and not null.
+// value replaces a member by a function of it, unless it is missing or null.
 func value(to func(v *node) *node) form {
-	return func(of *node, key string) { of.Edit(key, to) }
+	return func(object *node, key string) { object.Edit(key, to) }
 }
 
-// words replaces the text of a member, if it is there and not null.
+// words replaces the text of a member by a function of it, unless it is missing or null.
 func words(to func(s string) string) form {
 	return value(func(v *node) *node { return text(to(v.Text())) })
 }
 
 // put sets a member to a JSON text.
-func put(raw string) form { return func(of *node, key string) { of.Set(key, leaf(raw)) } }
+func put(raw string) form { return func(object *node, key string) { object.Set(key, leaf(raw)) } }
 
 // renamed gives a member another key.
-func renamed(to string) form { return func(of *node, key string) { of.Rename(key, to) } }
+func renamed(to string) form { return func(object *node, key string) { object.Rename(key, to) } }
 
-func drop(of *node, key string) { of.Drop(key) }
+func drop(object *node, key string) { object.Drop(key) }
 
 // ifNull applies a form to a member that is null.
 func ifNull(f form) form {
-	return func(of *node, key string) {
-		if v := of.Get(key); v != nil && v.Raw == "null" {
-			f(of, key)
+	return func(object *node, key string) {
+		if v := object.Get(key); v != nil && v.Raw == "null" {
+			f(object, key)
 		}
 	}
 }

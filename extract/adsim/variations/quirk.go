@@ -17,23 +17,22 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// Quirk is a plausible variation of the service: its description is silent or loose there, or services of this
-// kind do it in spite of their descriptions. A quirk holds for every request once it is set, unlike a
-// [wire.Fault], which strikes some.
+// Quirk is a plausible variation of the service: something that its description leaves open, or that services of this
+// kind do despite their descriptions. Unlike a [wire.Fault], which strikes selected requests, a quirk that is set
+// affects all reads. It does not affect writes.
 //
-// Quirks change replies after the service has made them, so they combine with each other and with faults. The
-// replies to writes do not follow them.
+// Most quirks change a reply after the service has made it, so they combine with each other and with faults.
 type Quirk struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"` // one line
-	// Report and API name the interfaces that it shows on.
+	// Report and API are set for the interfaces that the quirk affects.
 	Report bool `json:"report"`
 	API    bool `json:"api"`
 
 	ask      func(x *exchange)                    // changes the request before the service sees it
 	override func(x *exchange) (wire.Reply, bool) // optionally replaces the reply
 	change   change                               // changes the body of a successful reply
-	wire     func(x *exchange, rep *wire.Reply)   // changes the reply on the wire
+	wire     func(x *exchange, rep *wire.Reply)   // changes the headers or the bytes of any reply
 }
 
 // catalog lists all quirks, in the order in which they apply: values, then bodies, then the wire.
@@ -60,65 +59,65 @@ func CheckQuirks(names ...string) error {
 	return nil
 }
 
-// Set is the quirks that are set.
-type Set struct {
-	mu    sync.Mutex
-	set   []Quirk
-	times map[string]int // how often something of a quirk happened since they were set
+// ActiveQuirks contains the quirks that are set.
+type ActiveQuirks struct {
+	mu     sync.Mutex
+	active []Quirk
+	times  map[string]int // counters for quirks that depend on earlier requests; reset when quirks are set
 }
 
 // SetQuirks replaces the quirks of the service. It changes nothing if a name is unknown.
-func (l *Set) SetQuirks(names ...string) error {
+func (a *ActiveQuirks) SetQuirks(names ...string) error {
 	if err := CheckQuirks(names...); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.times = map[string]int{}
-	l.set = slices.DeleteFunc(Quirks(), func(q Quirk) bool { return !slices.Contains(names, q.Name) })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.times = map[string]int{}
+	a.active = slices.DeleteFunc(Quirks(), func(q Quirk) bool { return !slices.Contains(names, q.Name) })
 	return nil
 }
 
-func (l *Set) list() []Quirk {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.set
+func (a *ActiveQuirks) list() []Quirk {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.active
 }
 
-// place is the kind of a request: of the report's rows of a day, its sums and its creatives without dates, or of the
-// advertiser API's lists, entities and reads of the account. "" is any other.
-type place string
+// endpoint is the kind of a read: one of the constants below, or the last fixed element of the API's path. It is "" for
+// all other requests.
+type endpoint string
 
-// The kinds, and words of several.
+// Endpoints, and lists of them separated by spaces.
 const (
-	ofDays      = "days"   // rows of a day
-	ofTotals    = "totals" // without creatives: sums
-	ofTexts     = "texts"  // creatives, without dates
+	ofDays      = "days"   // the report with creatives and the column date
+	ofTotals    = "totals" // the report without creatives: sums
+	ofTexts     = "texts"  // the report with creatives, without the column date
 	ofReport    = ofDays + " " + ofTotals + " " + ofTexts
 	ofListed    = "campaigns creatives"
 	ofCampaigns = "campaigns campaign"
 	ofSources   = "source_settings"
-	ofNamed     = ofCampaigns + " creatives creative " + ofSources // under the name of their resource
+	ofNamed     = ofCampaigns + " creatives creative " + ofSources // bodies with the name of their resource as key
 	ofAPI       = ofNamed + " me limits balance"
 )
 
-// is reports whether the request is of one of some kinds.
-func (p place) is(kinds string) bool {
-	return p != "" && slices.Contains(strings.Fields(kinds), string(p))
+// is reports whether a list of endpoints contains this one.
+func (e endpoint) is(endpoints string) bool {
+	return e != "" && slices.Contains(strings.Fields(endpoints), string(e))
 }
 
-// exchange is a request that quirks inspect and may change.
+// exchange is a request and its context, which quirks inspect and may change.
 type exchange struct {
-	quirks   *Set
-	accounts []*advertiser.API // the first one is served by default
+	quirks   *ActiveQuirks
+	accounts []*advertiser.API
 	now      time.Time
 	today    clock.Day
 	request  *http.Request // as the service will see it
-	place    place
+	endpoint endpoint
 }
 
-// placeOf returns the kind of a request.
-func placeOf(r *http.Request) place {
+// endpointOf returns the endpoint of a request.
+func endpointOf(r *http.Request) endpoint {
 	path, onAPI := strings.CutPrefix(r.URL.Path, wire.APIPrefix+"/v1/")
 	parts := strings.Split(path, "/")
 	switch q := r.URL.Query(); {
@@ -131,12 +130,12 @@ func placeOf(r *http.Request) place {
 			return ofDays
 		}
 		return ofTexts
-	case onAPI && len(parts) == 1 && place(path).is("me limits balance campaigns"):
-		return place(path)
+	case onAPI && len(parts) == 1 && endpoint(path).is("me limits balance campaigns"):
+		return endpoint(path)
 	case onAPI && len(parts) == 2:
-		return map[string]place{"campaigns": "campaign", "creatives": "creative"}[parts[0]]
+		return map[string]endpoint{"campaigns": "campaign", "creatives": "creative"}[parts[0]]
 	case onAPI && len(parts) == 3:
-		return map[string]place{"creatives": "creatives", "sources": ofSources}[parts[2]]
+		return map[string]endpoint{"creatives": "creatives", "sources": ofSources}[parts[2]]
 	}
 	return ""
 }
@@ -152,10 +151,10 @@ func (x *exchange) edit(change func(q url.Values)) {
 	x.request = &r
 }
 
-// param is a parameter of the request.
+// param returns a query parameter.
 func (x *exchange) param(name string) string { return x.request.URL.Query().Get(name) }
 
-// number returns an integer parameter, or its default if it is unset.
+// number returns an integer query parameter, or its default if it is unset or invalid.
 func (x *exchange) number(name string, unset int) int {
 	n, text := wire.ParsePositive(x.request.URL.Query(), name, unset, 1<<40)
 	if text != "" {
@@ -164,37 +163,37 @@ func (x *exchange) number(name string, unset int) int {
 	return n
 }
 
-// oneDay is the day that a request of the report asks about alone.
+// oneDay returns the day of a report request for a single day.
 func (x *exchange) oneDay() (clock.Day, bool) {
 	d, ok := clock.ParseDay(x.param("start_date"))
 	return d, ok && x.param("start_date") == x.param("end_date")
 }
 
-// times counts how often something happened since the quirks were set, from 1.
+// times increments a counter and returns its new value.
 func (x *exchange) times(what string) int {
-	l := x.quirks
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.times[what]++
-	return l.times[what]
+	a := x.quirks
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.times[what]++
+	return a.times[what]
 }
 
-// Answer returns the reply to a request under the quirks that are set; plain makes the reply without them. An
-// error, the reply of a fault, and a body that is not JSON keep their bodies.
-func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Request, f *wire.Fault,
+// Answer returns the reply to a request with the active quirks applied. plain makes the reply without them. The body of
+// an error, of a fault's replacement, and a body that is not JSON stay as they are.
+func (a *ActiveQuirks) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Request, f *wire.Fault,
 	plain func(*http.Request) wire.Reply) wire.Reply {
-	set := l.list()
-	if len(set) == 0 {
+	active := a.list()
+	if len(active) == 0 {
 		return plain(r)
 	}
-	x := &exchange{quirks: l, accounts: accounts, now: st.Now, today: st.Today, request: r, place: placeOf(r)}
-	if x.place == "" {
+	x := &exchange{quirks: a, accounts: accounts, now: st.Now, today: st.Today, request: r, endpoint: endpointOf(r)}
+	if x.endpoint == "" {
 		return plain(r)
 	}
-	rep, replaced := x.reply(set, plain)
+	rep, replaced := x.reply(active, plain)
 	replaced = replaced || f.Replaces()
 	if body := tree.Parse(rep.Body); body != nil && body.Kind != 0 && rep.Status < 300 && !replaced {
-		for _, q := range set {
+		for _, q := range active {
 			if q.change != nil {
 				body = q.change(x, body)
 			}
@@ -202,7 +201,7 @@ func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Reque
 		rep.Body = body.Append(nil)
 	}
 	rep.Header = maps.Clone(rep.Header)
-	for _, q := range set {
+	for _, q := range active {
 		if q.wire != nil {
 			q.wire(x, &rep)
 		}
@@ -210,14 +209,14 @@ func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Reque
 	return rep
 }
 
-// reply asks the service for a reply, or has a quirk replace it.
-func (x *exchange) reply(set []Quirk, plain func(*http.Request) wire.Reply) (rep wire.Reply, replaced bool) {
-	for _, q := range set {
+// reply returns the service's reply to the changed request, or the reply of a quirk that replaces it.
+func (x *exchange) reply(active []Quirk, plain func(*http.Request) wire.Reply) (rep wire.Reply, replaced bool) {
+	for _, q := range active {
 		if q.ask != nil {
 			q.ask(x)
 		}
 	}
-	for _, q := range set {
+	for _, q := range active {
 		if q.override != nil {
 			if rep, replaced = q.override(x); replaced {
 				return rep, true

@@ -14,17 +14,17 @@ import (
 
 // reportQuirks are variations of the report alone.
 var reportQuirks = []Quirk{
-	// Sums of the report's own, which the description promises nowhere.
-	{Name: "totals-lack-source", Doc: "sums of the report leave out a tenth",
+	// The report's sums by day, which the description does not mention.
+	{Name: "totals-lack-source", Doc: "sums of the report are a tenth too low",
 		ask: edited(ofTotals, func(_ *exchange, r *ledger.Row) {
 			r.Spend -= r.Spend / 10
 			r.Clicks -= r.Clicks / 10
 		})},
 	{Name: "totals-none", Doc: "the report refuses questions without include_creatives (400)",
-		override: refuse(ofTotals, 400, "include_creatives must be true", always)},
+		override: refused(ofTotals, 400, "include_creatives must be true", always)},
 
 	// How the report writes numbers and IDs.
-	{Name: "spend-float", Doc: "amounts have the noise of floats behind the sixth digit: 12.300000000000002",
+	{Name: "spend-float", Doc: "amounts have the rounding errors of floats: 12.300000000000002",
 		change: in(ofReport, "total_spend", value(func(v *node) *node {
 			f, _ := strconv.ParseFloat(v.Raw, 64)
 			if f == 0 {
@@ -58,29 +58,30 @@ var reportQuirks = []Quirk{
 		})},
 	{Name: "pagination-none", Doc: "the report has no pagination",
 		change: body(ofReport, func(body *node) { body.Drop("pagination") })},
-	{Name: "page-cap", Doc: "a page of the report has at most 20 rows, whatever was asked for, and says so",
+	{Name: "page-cap", Doc: "a page of the report has at most 20 rows, whatever was asked for, and states that " +
+		"page_size",
 		ask: func(x *exchange) {
-			if x.place.is(ofReport) && x.number("page_size", report.DefaultPageSize) > 20 {
+			if x.endpoint.is(ofReport) && x.number("page_size", report.DefaultPageSize) > 20 {
 				x.edit(func(q url.Values) { q.Set("page_size", "20") })
 			}
 		}},
 	{Name: "report-error-200", Doc: `the report is an error with status 200: {"error":".."}`,
-		change: whole(ofReport, `{"error":"The report is being prepared. Try again later."}`)},
+		change: replaceBody(ofReport, `{"error":"The report is being prepared. Try again later."}`)},
 
-	// Which days there are.
-	{Name: "day-empty", Doc: "the report has no rows for the fifth day before today, and no sum of it",
+	// Missing days.
+	{Name: "day-empty", Doc: "the report has neither rows nor a sum for the fifth day before today",
 		ask: withoutDay(ofDays + " " + ofTotals)},
-	{Name: "day-rows-missing", Doc: "the report has no rows for the fifth day before today, but a sum of it",
+	{Name: "day-rows-missing", Doc: "the report has a sum but no rows for the fifth day before today",
 		ask: withoutDay(ofDays)},
 	{Name: "reach-31", Doc: "the report refuses the day 32 days before today (400)",
-		override: refuse(ofReport, 400, "start_date cannot be more than 31 days before today", func(x *exchange) bool {
+		override: refused(ofReport, 400, "start_date cannot be more than 31 days before today", func(x *exchange) bool {
 			d, ok := clock.ParseDay(x.param("start_date"))
 			return ok && d < x.today-31
 		})},
 
-	// What proves nothing.
-	{Name: "pages-unordered", Doc: "the rows of a day come in another order at each request",
-		ask: viewed(ofDays, func(x *exchange) report.View {
+	// Pages that do not prove that a day is complete.
+	{Name: "pages-unordered", Doc: "each request gets the rows of a day in another order",
+		ask: view(ofDays, func(x *exchange) report.View {
 			order := rand.New(rand.NewPCG(1, uint64(x.times("shuffle"))))
 			return func(rows []ledger.Row) ([]ledger.Row, int) {
 				rows = slices.Clone(rows)
@@ -88,16 +89,16 @@ var reportQuirks = []Quirk{
 				return rows, len(rows)
 			}
 		})},
-	{Name: "today-restated", Doc: "before each further page of today a row of it goes, or another comes",
+	{Name: "today-restated", Doc: "between two pages of today a row is deleted or inserted",
 		ask: func(x *exchange) {
-			if d, one := x.oneDay(); one && x.place == ofDays && d == x.today && x.number("page", 1) > 1 {
+			if d, one := x.oneDay(); one && x.endpoint == ofDays && d == x.today && x.number("page", 1) > 1 {
 				kind := []string{"delete", "insert"}[x.times("restate")%2]
-				// Where the day has no such row, it stays as it is.
+				// The error means that today has no row yet.
 				_, _ = x.accounts[0].World.Restate(d.String(), ledger.Restatement{Kind: kind})
 			}
 		}},
 	{Name: "total-with-spend", Doc: "total_rows and total_pages count the rows with spend alone",
-		ask: viewed(ofDays, func(*exchange) report.View {
+		ask: view(ofDays, func(*exchange) report.View {
 			return func(rows []ledger.Row) ([]ledger.Row, int) {
 				paid := 0
 				for i := range rows {
@@ -110,26 +111,26 @@ var reportQuirks = []Quirk{
 		})},
 }
 
-// viewed lays a view over the rows of the questions in some places.
-func viewed(places string, view func(x *exchange) report.View) func(x *exchange) {
+// view adds a view of the rows to the requests of some endpoints.
+func view(endpoints string, makeView func(x *exchange) report.View) func(x *exchange) {
 	return func(x *exchange) {
-		if x.place.is(places) {
-			x.request = view(x).On(x.request)
+		if x.endpoint.is(endpoints) {
+			x.request = makeView(x).On(x.request)
 		}
 	}
 }
 
-// always is a condition of refuse.
+// always is the condition of a refusal without exceptions.
 func always(*exchange) bool { return true }
 
-// refuse answers requests in some places with an error, if they meet a condition.
-func refuse(places string, status int, message string,
+// refused answers requests to some endpoints with an error if they meet a condition.
+func refused(endpoints string, status int, message string,
 	when func(x *exchange) bool) func(x *exchange) (wire.Reply, bool) {
 	return func(x *exchange) (wire.Reply, bool) {
-		if !x.place.is(places) || !when(x) {
+		if !x.endpoint.is(endpoints) || !when(x) {
 			return wire.Reply{}, false
 		}
-		if x.place.is(ofAPI) {
+		if x.endpoint.is(ofAPI) {
 			return x.accounts[0].APIError(status, message), true
 		}
 		return report.Error(status, message), true
@@ -137,8 +138,8 @@ func refuse(places string, status int, message string,
 }
 
 // withoutDay leaves out the rows of the fifth day before today.
-func withoutDay(places string) func(x *exchange) {
-	return viewed(places, func(x *exchange) report.View {
+func withoutDay(endpoints string) func(x *exchange) {
+	return view(endpoints, func(x *exchange) report.View {
 		return func(rows []ledger.Row) ([]ledger.Row, int) {
 			rows = slices.DeleteFunc(slices.Clone(rows), func(r ledger.Row) bool { return r.Day == x.today-5 })
 			return rows, len(rows)
@@ -146,9 +147,9 @@ func withoutDay(places string) func(x *exchange) {
 	})
 }
 
-// edited changes the measures of rows.
-func edited(places string, edit func(x *exchange, r *ledger.Row)) func(x *exchange) {
-	return viewed(places, func(x *exchange) report.View {
+// edited changes each row of the results of some endpoints.
+func edited(endpoints string, edit func(x *exchange, r *ledger.Row)) func(x *exchange) {
+	return view(endpoints, func(x *exchange) report.View {
 		return func(rows []ledger.Row) ([]ledger.Row, int) {
 			rows = slices.Clone(rows)
 			for i := range rows {
@@ -159,14 +160,15 @@ func edited(places string, edit func(x *exchange, r *ledger.Row)) func(x *exchan
 	})
 }
 
-// credits turns the first row of a day that has clicks into a credit, in the rows and in the sums.
+// credits makes the first row of each day that has spend a credit, with negative spend and clicks. It changes either
+// that row or the sum that contains it.
 func credits(x *exchange, row *ledger.Row) {
 	at := x.accounts[0].World.StateAt(x.now)
 	for r := range at.Rows(row.Day, ledger.Scope{}) {
 		if r.Clicks == 0 || r.Spend == 0 {
 			continue
 		}
-		if x.place == ofTotals || r.Creative == row.Creative && r.Source == row.Source {
+		if x.endpoint == ofTotals || r.Creative == row.Creative && r.Source == row.Source {
 			row.Spend, row.Clicks = row.Spend-2*r.Spend, row.Clicks-2*r.Clicks
 		}
 		return

@@ -8,13 +8,13 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// wireQuirks change all bodies alike, or how a reply is sent.
+// wireQuirks are variations of both interfaces.
 var wireQuirks = []Quirk{
-	{Name: "keys-new", Doc: "replies and what is in them have keys that the description does not name",
+	{Name: "keys-new", Doc: "replies, their rows and their entities have a key that the description does not name",
 		change: func(x *exchange, body *node) *node {
-			for _, of := range append(x.place.objects(body), body, body.Get("pagination")) {
-				if of != nil && of.Kind == '{' {
-					of.Set("brand_new", with("since", text("2026-11-01"), "list", list(leaf("1"), leaf("null"))))
+			for _, object := range append(x.endpoint.objects(body), body, body.Get("pagination")) {
+				if object != nil && object.Kind == '{' {
+					object.Set("brand_new", with("since", text("2026-11-01"), "list", list(leaf("1"), leaf("null"))))
 				}
 			}
 			return body

@@ -1,3 +1,2 @@
-// Package wire carries replies to the client: faults, the log of requests, and a transport without
-// a socket.
+// Package wire sends replies to the client: it injects faults, logs requests, and has a transport without a socket.
 package wire

@@ -20,62 +20,63 @@ import (
 // Kind is the kind of a fault.
 type Kind string
 
-// Kinds that replace the reply. Status is that of the reply (200 if 0).
+// Kinds that replace the reply. Its status is Fault.Status, or 200 if that is 0. In the comments on kinds, names with a
+// capital letter are fields of [Fault]; "(0: half)" is the meaning of a field that is 0.
 const (
-	Status Kind = "status" // the Status, with the service's error body, RetryAfter and Location
-	HTML   Kind = "html"   // a page for people
-	Body   Kind = "body"   // the body Value
+	Status Kind = "status" // Status with the service's error body, and with RetryAfter and Location as headers
+	HTML   Kind = "html"   // an HTML page
+	Body   Kind = "body"   // Value as the body
 )
 
-// Kinds of the wire.
+// Kinds that strike while the reply is sent.
 const (
-	// After bytes (0: half, -1: none), then the connection ends; Chunked: without Content-Length
+	// After bytes (0: half, -1: none), then the connection is closed. Chunked omits Content-Length.
 	Cut      Kind = "cut"
 	Reset    Kind = "reset"    // After bytes (0: not even a header), then a TCP reset
-	Stall    Kind = "stall"    // the header and After bytes, then nothing for For (0: until the client goes away)
-	Hang     Kind = "hang"     // nothing at all for For (0: until the client goes away)
-	Slow     Kind = "slow"     // After bytes (0: 1) at a time, with a pause of For (0: 10ms)
-	Trailing Kind = "trailing" // Value (a second object if empty) behind the body
+	Stall    Kind = "stall"    // the header and After bytes, then a pause of For (0: until the client disconnects)
+	Hang     Kind = "hang"     // a pause of For before the header (0: until the client disconnects)
+	Slow     Kind = "slow"     // After bytes (0: 1) at a time, with pauses of For (0: 10ms)
+	Trailing Kind = "trailing" // Value is appended to the body (empty: a second object)
 )
 
-// Kinds that change the rows or numbers of a page of the report, or the same in the advertiser API: there, rows are
-// the entries of a list, total_rows is total, and a key belongs to the entry that Row names or, if the reply is a
-// single object, to that object; "audience.country" is a key in a key.
+// Kinds that change a page of the report. They also change replies of the advertiser API: there, a row is an entry of a
+// list or the single object of the reply, and total_rows is total. A Column such as "audience.country" names a key of
+// an inner object.
 const (
-	// Rows (0: 1) rows came before this page: the last ones come again; negative: some are skipped
+	// The page begins Rows (0: 1) rows too early, as if rows had been inserted before it since the page before was
+	// read. A negative number skips rows.
 	Shift    Kind = "shift"
-	Total    Kind = "total"    // total_rows is off by Delta (0: 1)
-	Truncate Kind = "truncate" // the answer ends after Rows rows, and claims to be complete
-	Drop     Kind = "drop"     // Rows (0: 1) rows from Row on are missing
-	// Row comes Rows (0: 1) times more; Other: with other measures; InPlace: over its neighbours
+	Total    Kind = "total"    // total_rows is wrong by Delta (0: 1)
+	Truncate Kind = "truncate" // the result ends after Rows rows, and claims to be complete
+	Drop     Kind = "drop"     // Rows (0: 1) rows are missing, beginning at Row
+	// Row is repeated Rows (0: 1) times. Other changes the copies' measures; InPlace replaces adjacent rows by them.
 	Duplicate    Kind = "duplicate"
-	WrongType    Kind = "wrongtype"    // Column of Row is the JSON text Value (empty: a string with a number in it)
-	ExtraKey     Kind = "extrakey"     // Row has the key Column (empty: unknown_key) more, with the JSON text Value
+	WrongType    Kind = "wrongtype"    // Column of Row is the JSON text Value (empty: "12.50")
+	ExtraKey     Kind = "extrakey"     // Row has an additional key Column (empty: unknown_key) with the JSON text Value
 	RepeatKey    Kind = "repeatkey"    // Row has the key Column twice, the second time with the JSON text Value
 	MissingKey   Kind = "missingkey"   // Row lacks the key Column
 	OtherDay     Kind = "otherday"     // Row has the date Value (empty: the day before)
-	NoPagination Kind = "nopagination" // the reply is of the time before April 2026
-	// Column beside or above the rows, or of the pagination, is the JSON text Value; any other name is a key more
+	NoPagination Kind = "nopagination" // the reply has no pagination, as before April 2026
+	// Column is set to the JSON text Value: in the pagination if it has that key, else at the top of the reply.
 	Top Kind = "top"
 )
 
-// kinds lists them all.
+// kinds lists all kinds.
 var kinds = []Kind{
 	Status, HTML, Body, Cut, Reset, Stall, Hang, Slow, Trailing, Shift, Total, Truncate, Drop,
 	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top,
 }
 
-// Fault is an error of the service, and the conditions under which it occurs. A request
-// meets the first fault that matches it. The conditions:
+// Fault is an error of the service, and the requests that it strikes. A request meets the first fault that matches all
+// of:
 //
-//   - Path: "" for every path, else a pattern of [path.Match], with or without the
-//     mount: "/v1/campaigns/*/creatives". A star does not match a slash:
-//     "/v1/campaigns/C*" matches the single reads, without their creatives and sources.
-//   - Query: parameters that the request must have, in the form k=v&k2=v2. An empty
-//     value means that the parameter must be absent.
-//   - Day: requests of the report for this day alone.
-//   - Page: this page of the report.
-//   - Times: the maximum number of matching requests; 0 means no maximum.
+//   - Path: a pattern of [path.Match] such as "/v1/campaigns/*/creatives"; "" matches every path. The prefixes /api and
+//     /report may be left out. A star does not match a slash: "/v1/campaigns/C*" does not match the creatives and
+//     sources of a campaign.
+//   - Query: parameters that the request must have, as k=v&k2=v2. A parameter with an empty value must be absent.
+//   - Day: the only day that the request asks the report for.
+//   - Page: the page of the report.
+//   - Times: the fault strikes this many times; 0: every time.
 type Fault struct {
 	Kind Kind `json:"kind"`
 
@@ -93,7 +94,7 @@ type Fault struct {
 	For     time.Duration `json:"-"`
 	Chunked bool          `json:"chunked"`
 
-	// Row counts from 0; beyond the page it is the last one, -1 is all of them.
+	// Row is the row's place on the page, from 0. A larger number than the page has means its last row, -1 all rows.
 	Row     int    `json:"row"`
 	Rows    int    `json:"rows"`
 	Delta   int    `json:"delta"` // of total_rows, for shift and total
@@ -115,21 +116,21 @@ type setFault struct {
 	met   int
 }
 
-// Fail sets a fault. It panics on one that can never happen: an unknown kind, a
-// bad pattern.
+// Fail adds a fault. It panics if the fault is invalid: an unknown kind, a bad pattern.
 func (l *Faults) Fail(f Fault) {
 	if err := l.Set(f); err != nil {
 		panic(err)
 	}
 }
 
-// ClearFaults takes all faults away.
+// ClearFaults removes all faults.
 func (l *Faults) ClearFaults() {
 	l.Mu.Lock()
 	defer l.Mu.Unlock()
 	l.List = nil
 }
 
+// Set adds a fault, or returns an error if it is invalid.
 func (l *Faults) Set(f Fault) error {
 	if !slices.Contains(kinds, f.Kind) {
 		return fmt.Errorf("fault: unknown kind %q", f.Kind)
@@ -158,8 +159,7 @@ func (l *Faults) Set(f Fault) error {
 	return nil
 }
 
-// Match finds the fault that a request meets, and counts it. The copy is the
-// caller's.
+// Match returns a copy of the first fault that a request meets, nil if there is none, and counts the match.
 func (l *Faults) Match(r *http.Request) *Fault {
 	l.Mu.Lock()
 	defer l.Mu.Unlock()
@@ -198,8 +198,9 @@ func (f *setFault) fits(p string, q url.Values) bool {
 	return f.Page == 0 || strconv.Itoa(f.Page) == cmp.Or(q.Get("page"), "1")
 }
 
-// The methods below may be called on nil, the fault of a request without one.
+// The methods below may be called on nil, which stands for no fault.
 
+// Is reports whether the fault is of a kind.
 func (f *Fault) Is(k Kind) bool { return f != nil && f.Kind == k }
 
 // Replaces reports whether the fault replaces the service's reply.
@@ -209,7 +210,7 @@ func (f *Fault) Replaces() bool {
 
 func orOne(n int) int { return cmp.Or(n, 1) }
 
-// From returns the number of the first row of a page; the argument is the number that it would have without the fault.
+// From returns the index of a page's first row, given its index without the fault.
 func (f *Fault) From(from int) int {
 	if f.Is(Shift) {
 		return max(0, from-orOne(f.Rows))
@@ -217,7 +218,7 @@ func (f *Fault) From(from int) int {
 	return from
 }
 
-// Hurt changes the body of a successful reply of the report or of the advertiser API.
+// Hurt returns the reply with its body changed by the fault. It leaves errors alone.
 func (f *Fault) Hurt(rep Reply) Reply {
 	if f == nil || rep.Status >= 300 {
 		return rep
@@ -267,7 +268,7 @@ func (f *Fault) Hurt(rep Reply) Reply {
 	return rep
 }
 
-// listIn returns the rows of a body; of one that has none, the object in it.
+// listIn returns the list of rows in a body. A body without a list counts as a list of its single object.
 func listIn(body *tree.Node) *tree.Node {
 	for _, key := range []string{"data", "campaigns", "creatives"} {
 		if list := body.Get(key); list != nil && list.Kind == '[' {
@@ -280,7 +281,7 @@ func listIn(body *tree.Node) *tree.Node {
 	return tree.List(body)
 }
 
-// hurtRows takes rows off the page or puts copies on it.
+// hurtRows removes rows, or adds copies of a row.
 func (f *Fault) hurtRows(rows []*tree.Node) []*tree.Node {
 	if len(rows) == 0 {
 		return rows
@@ -311,7 +312,7 @@ func (f *Fault) hurtRows(rows []*tree.Node) []*tree.Node {
 	return rows
 }
 
-// hurtRow changes a member of an object; with a dot in the column it is a member of a member.
+// hurtRow changes a member of a row. A column with dots names a member of an inner object.
 func (f *Fault) hurtRow(n *tree.Node) {
 	column, value := f.Column, f.Value
 	for outer, inner, nested := strings.Cut(column, "."); nested; outer, inner, nested = strings.Cut(column, ".") {

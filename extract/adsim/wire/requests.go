@@ -13,19 +13,21 @@ type Request struct {
 	Method string    `json:"method"`
 	Path   string    `json:"path"`
 	Query  string    `json:"query"`  // as sent
-	Fault  string    `json:"fault"`  // the kind of fault it met, if any
-	Status int       `json:"status"` // 0: not answered yet, or never
-	Bytes  int64     `json:"bytes"`  // of the part of the body that was to be sent
+	Fault  string    `json:"fault"`  // kind of the fault that it met, if any
+	Status int       `json:"status"` // 0: not answered
+	Bytes  int64     `json:"bytes"`  // of the body, without what a fault cuts off
 }
 
-// mostRequests is how many requests the log keeps; the oldest go first.
+// mostRequests is the number of requests that the log holds before it drops the oldest tenth.
 const mostRequests = 100_000
 
+// Log records the requests of all accounts.
 type Log struct {
 	mu   sync.Mutex
 	list []*Request
 }
 
+// Begin records a request that has arrived.
 func (l *Log) Begin(r *http.Request, now time.Time, f *Fault) *Request {
 	rq := &Request{Time: now.UTC(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
 	if f != nil {
@@ -40,16 +42,15 @@ func (l *Log) Begin(r *http.Request, now time.Time, f *Fault) *Request {
 	return rq
 }
 
-// answered notes what the reply is, before the client can see any of it.
+// answered records the status and size of the reply, before any of it is sent.
 func (l *Log) answered(rq *Request, status int, size int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	rq.Status, rq.Bytes = status, size
 }
 
-// Requests lists what the service was asked, oldest first; of very many, the
-// latest. A request stands there as soon as it came in, and its status before
-// any of the answer is sent. Requests of the control are not among them.
+// Requests returns the logged requests, oldest first. A request is logged when it arrives, and its status before any of
+// the reply is sent. Commands under /_sim/ are not logged.
 func (l *Log) Requests() []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()

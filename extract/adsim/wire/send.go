@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Send puts a reply on the wire, hurt by the fault.
+// Send writes a reply, and applies the faults that strike while it is sent.
 func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Reply, f *Fault, entry *Request) {
 	if f.Is(Hang) {
 		l.answered(entry, 0, 0)
@@ -57,7 +57,7 @@ func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Re
 // cuts reports whether the fault sends a part of the body first.
 func (f *Fault) cuts() bool { return f.Is(Cut) || f.Is(Reset) || f.Is(Stall) }
 
-// sent is how much of a body is sent at first.
+// sent returns how many bytes of a body are sent before the fault strikes.
 func (f *Fault) sent(size int) int {
 	switch {
 	case !f.cuts():
@@ -68,15 +68,15 @@ func (f *Fault) sent(size int) int {
 	return min(size, max(0, f.After))
 }
 
-// wait waits for as long as the fault takes. If the client goes away meanwhile, it does not return.
+// wait pauses for the fault's duration. If the client disconnects meanwhile, it panics with [http.ErrAbortHandler].
 func (f *Fault) wait(r *http.Request) {
 	if !pause(r, f.For) {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// pause waits, and reports whether the client is still there. Without a time it
-// waits until the client is not.
+// pause waits for d, and reports whether the client is still connected. If d is 0, it waits until the client
+// disconnects.
 func pause(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
 		<-r.Context().Done()
@@ -92,7 +92,7 @@ func pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
-// dribble writes a little at a time.
+// dribble writes n bytes at a time.
 func dribble(w http.ResponseWriter, r *http.Request, body []byte, n int, wait time.Duration) {
 	if wait <= 0 {
 		wait = 10 * time.Millisecond
@@ -114,7 +114,7 @@ func flush(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// reset ends the connection with a TCP reset. It does not return: what follows a reset is never sent.
+// reset closes the connection with a TCP reset, and panics to end the handler.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

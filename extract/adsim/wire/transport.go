@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// Transport answers requests in-process, without a socket: any host will do. A
-// cut body reads as [io.ErrUnexpectedEOF], a reset as ECONNRESET, and a request
-// that is cancelled ends with its context's error, as over TCP.
+// Transport sends every request to a handler in-process, without a socket and whatever its host. As over TCP, a cut
+// body reads as [io.ErrUnexpectedEOF], a reset as ECONNRESET, and a canceled request ends with its context's error.
 func Transport(h http.Handler) http.RoundTripper {
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		wasReset := new(atomic.Bool)
@@ -20,13 +19,13 @@ func Transport(h http.Handler) http.RoundTripper {
 		accept := make(onePipe, 1)
 		accept <- pipe{server, wasReset}
 		close(accept)
-		go func() { _ = http.Serve(accept, h) }() // it ends at once, and leaves the connection open
+		go func() { _ = http.Serve(accept, h) }() // returns after the one Accept; the connection stays open
 		return pipe{client, wasReset}, nil
 	}
 	return &http.Transport{DialContext: dial, DialTLSContext: dial, DisableKeepAlives: true, DisableCompression: true}
 }
 
-// pipe is an end of a connection without a socket that can pretend to be reset.
+// pipe is one end of an in-process connection that can simulate a TCP reset.
 type pipe struct {
 	net.Conn
 	wasReset *atomic.Bool

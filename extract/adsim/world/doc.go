@@ -1,2 +1,2 @@
-// Package world is an account that changes: orders, reviews, funds, restatements and writes, one at a time.
+// Package world holds the mutable state of one account: changes of settings, restatements and deposits.
 package world

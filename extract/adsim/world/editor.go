@@ -13,35 +13,36 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// Editor merges a change into the earlier ones.
+// Editor adds a change to the earlier ones.
 type Editor struct {
 	*World
-	St      *ledger.State
-	Next    *ledger.Changes
-	touched map[string]bool // campaigns
+	St      *ledger.State   // now, with Next as its changes
+	Next    *ledger.Changes // the earlier changes and the new one
+	touched map[string]bool // IDs of changed campaigns
 }
 
-// OfCampaign returns the changes of a campaign, to be added to.
+// OfCampaign returns the changes of a campaign; the caller may add to them.
 func (e *Editor) OfCampaign(id string) *ledger.CampaignChanges {
-	of := *e.Next.Campaign(id)
-	of.Blocked, of.Allowed, of.Bids = maps.Clone(of.Blocked), maps.Clone(of.Allowed), maps.Clone(of.Bids)
+	changes := *e.Next.Campaign(id)
+	changes.Blocked, changes.Allowed = maps.Clone(changes.Blocked), maps.Clone(changes.Allowed)
+	changes.Bids = maps.Clone(changes.Bids)
 	e.touched[id] = true
-	e.Next.Campaigns[id] = &of
-	return &of
+	e.Next.Campaigns[id] = &changes
+	return &changes
 }
 
 // OfCreative returns the changes of a creative; the caller may add to them.
 func (e *Editor) OfCreative(id string) *ledger.CreativeChanges {
-	of := *e.Next.Creative(id)
+	changes := *e.Next.Creative(id)
 	campaignID, _, _ := strings.Cut(id, "-")
 	e.touched[campaignID] = true
-	e.Next.Creatives[id] = &of
-	return &of
+	e.Next.Creatives[id] = &changes
+	return &changes
 }
 
-// firstMade is the number of the first campaign that is created by a change. By
-// themselves they have smaller ones.
-const firstMade = 9_000_000_001 // of the first account
+// firstMade is the number in the ID of the first campaign that a change creates in the first account. Generated
+// campaigns have smaller numbers.
+const firstMade = 9_000_000_001
 
 // NewCampaign adds a campaign without any settings.
 func (e *Editor) NewCampaign() (*market.Campaign, *ledger.CampaignChanges) {
@@ -50,29 +51,29 @@ func (e *Editor) NewCampaign() (*market.Campaign, *ledger.CampaignChanges) {
 		ID:        "C" + strconv.Itoa(e.firstMade+n),
 		Key:       chance.Hash(e.Account.Seed, chance.AboutMade, uint64(n)),
 		CreatedAt: e.St.Now.Truncate(time.Second),
-		Created:   market.Never, // by itself it blocks nothing
+		Created:   market.Never, // so that Campaign.Blocked generates no block list
 		Archived:  market.Never,
 	}
 	cp.Weight = 20 + chance.Below(chance.Mix(cp.Key+3), 30)
 	cp.ClickRate = 200 + chance.Below(chance.Mix(cp.Key+4), 1500)
 	cp.ConvertRate = 650 + chance.Below(chance.Mix(cp.Key+5), 4600)
 	e.Next.Made = append([]*market.Campaign{cp}, e.Next.Made...)
-	of := e.OfCampaign(cp.ID)
-	of.Base = cp
-	return cp, of
+	changes := e.OfCampaign(cp.ID)
+	changes.Base = cp
+	return cp, changes
 }
 
 // NewCreative adds a creative without any settings.
 func (e *Editor) NewCreative(cp *market.Campaign) (*market.Creative, *ledger.CreativeChanges, error) {
-	of := e.OfCampaign(cp.ID)
-	number := of.LastNumber
+	changes := e.OfCampaign(cp.ID)
+	number := changes.LastNumber
 	for _, cr := range cp.Creatives {
 		_, digits, _ := strings.Cut(cr.ID, "-")
-		n, _ := strconv.Atoi(digits) // it was printed as one
+		n, _ := strconv.Atoi(digits) // IDs end in digits
 		number = max(number, n)
 	}
 	number++
-	if of.LastNumber = number; number > 999_999 {
+	if changes.LastNumber = number; number > 999_999 {
 		return nil, nil, errors.New("there is no number left for a creative")
 	}
 	id, key := fmt.Sprintf("%s-%03d", cp.ID, number), chance.Hash(cp.Key, chance.AboutMade, uint64(number))
@@ -85,7 +86,7 @@ func (e *Editor) NewCreative(cp *market.Campaign) (*market.Creative, *ledger.Cre
 		Number:    number,
 		Weight:    1 + chance.Below(chance.Mix(key+1), 8),
 	}
-	of.Made = append([]*market.Creative{cr}, of.Made...)
+	changes.Made = append([]*market.Creative{cr}, changes.Made...)
 	cf := e.OfCreative(cr.ID)
 	cf.Base = cr
 	return cr, cf, nil

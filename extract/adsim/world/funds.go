@@ -14,7 +14,7 @@ import (
 // maxFunds is the largest single transfer: a billion dollars.
 const maxFunds = 1_000_000_000_000_000
 
-// AddFunds wires money to a prepaid account, in millionths of a US dollar. Nobody can do that through the API.
+// AddFunds wires an amount in millionths of a US dollar to a prepaid account. The API has no such operation.
 func (s *World) AddFunds(amount int64) error {
 	switch {
 	case s.Cfg.Prepaid == 0:
@@ -33,7 +33,7 @@ func (s *World) AddFunds(amount int64) error {
 	return nil
 }
 
-// openFunds opens a prepaid account on the Chicago day of its first request.
+// openFunds makes the initial deposit of a prepaid account, at the start of the Chicago day of its first request.
 func (s *World) openFunds(now time.Time) {
 	if s.Cfg.Prepaid == 0 || s.changes != nil && s.changes.Deposits != nil {
 		return
@@ -44,8 +44,8 @@ func (s *World) openFunds(now time.Time) {
 	s.changes = next
 }
 
-// BalanceAsOf returns the instant that a reply of the balance is about. A fresh reply is about now. Any other may be up
-// to ten minutes old, but no older than the last fresh one.
+// BalanceAsOf returns the instant whose balance a reply states: now for a fresh reply. Other replies may be up to ten
+// minutes old, but are never older than the last fresh one.
 func (s *World) BalanceAsOf(now time.Time, fresh bool) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

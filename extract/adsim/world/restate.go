@@ -10,8 +10,8 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// Restate changes rows of a day from now on and returns the changed row in the report's current
-// form (for delete: the row before; for the kinds that change all rows of a day: an empty line).
+// Restate changes rows of a day as of now. If it changes a single row, it returns that row as the report now shows it,
+// or as the report showed it before a delete. Otherwise it returns an empty Line.
 func (s *World) Restate(date string, change ledger.Restatement) (ledger.Line, error) {
 	d, ok := clock.ParseDay(date)
 	if !ok {
@@ -36,7 +36,7 @@ func (s *World) Restate(date string, change ledger.Restatement) (ledger.Line, er
 	return st.Line(d, &touched), nil
 }
 
-// Plant lets an effect happen from its first day on. Several on one day multiply.
+// Plant adds an effect. If several apply on one day, their factors are multiplied.
 func (s *World) Plant(planted ledger.Effect) error {
 	e := ledger.Planted{Effect: planted, Last: market.Never}
 	var ok bool

@@ -8,9 +8,8 @@ import (
 	"spendsync/extract/adsim/ledger"
 )
 
-// Truth yields the lines of a day, YYYY-MM-DD, in the report's order and at this instant's state:
-// changes of the service during the iteration do not show. It includes days that the report no
-// longer reaches, and no future days.
+// Truth yields the lines of a day, YYYY-MM-DD, in the report's order, as of the call: later changes do not affect the
+// iteration. It also covers days that are too old for the report. Future days have no lines.
 func (s *World) Truth(date string) iter.Seq[ledger.Line] {
 	st := s.Snapshot()
 	return func(yield func(ledger.Line) bool) {
@@ -36,8 +35,7 @@ func (s *World) TruthSum(date string) (ledger.Sum, error) {
 	return st.Sum(d), nil
 }
 
-// CampaignIDs lists the campaigns that there are now, newest first, hidden ones
-// among them.
+// CampaignIDs lists the existing campaigns, newest first, hidden ones included.
 func (s *World) CampaignIDs() []string {
 	st := s.Snapshot()
 	list := st.Campaigns()
@@ -48,11 +46,10 @@ func (s *World) CampaignIDs() []string {
 	return ids
 }
 
-// GoodSources lists the websites that bring about four times the conversions of
-// others for the same clicks.
+// GoodSources lists the websites that have about four times the conversions of others for the same clicks.
 func (s *World) GoodSources() []string { return s.Account.Sources.Names(s.Account.Sources.Good) }
 
-// Settings returns the settings of a campaign as the API shows them now, hidden or not.
+// Settings returns the present settings of a campaign, which may be hidden.
 func (s *World) Settings(campaignID string) (ledger.Settings, error) {
 	st := s.Snapshot()
 	return st.Settings(campaignID)

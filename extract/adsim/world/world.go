@@ -14,28 +14,26 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// World is the current state of one account: the generated account, the changes made to it, and the
-// clock.
+// World holds one account: the generated account, the changes made to it, and the clock.
 type World struct {
 	Cfg       config.Config
 	index     int // among the accounts of the service
-	firstMade int // number of the first campaign that is created
+	firstMade int // number in the ID of the first campaign that a change creates
 	Zone      *time.Location
 	Clock     *clock.Clock
 	Account   *market.Account
-	kept      *ledger.Caches
+	caches    *ledger.Caches
 	requests  atomic.Uint64
 
-	mu       sync.Mutex
-	anchor   clock.Day // first day the service was asked on
-	version  uint64
-	overlays map[clock.Day]*ledger.Overlay
-	changes  *ledger.Changes
-	// balanceRead is the time of the last request for a fresh balance.
-	balanceRead time.Time
+	mu          sync.Mutex
+	anchor      clock.Day // day of the first request: see [market.Account.Listing]
+	version     uint64    // number of restatements
+	overlays    map[clock.Day]*ledger.Overlay
+	changes     *ledger.Changes
+	balanceRead time.Time // instant of the last request for a fresh balance
 }
 
-// New makes the index-th account of a service. cfg has its defaults.
+// New makes the index-th account of a service. The defaults of cfg must be set.
 func New(cfg config.Config, index int, c *clock.Clock) *World {
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {
@@ -44,7 +42,7 @@ func New(cfg config.Config, index int, c *clock.Clock) *World {
 	a := market.NewAccount(cfg, index, zone)
 	return &World{
 		Cfg: cfg, index: index, firstMade: firstMade + index*1_000_000, Zone: zone, Clock: c, Account: a,
-		kept: ledger.NewCaches(a), overlays: map[clock.Day]*ledger.Overlay{},
+		caches: ledger.NewCaches(a), overlays: map[clock.Day]*ledger.Overlay{},
 	}
 }
 
@@ -53,11 +51,10 @@ func (s *World) IsUser(user, password string) bool {
 	return Same(user, s.Cfg.ReportUser) && Same(password, s.Cfg.ReportPassword)
 }
 
-// Today is the Chicago day of the service's clock, as YYYY-MM-DD. The report
-// reaches from 32 days before it to this day.
+// Today returns the Chicago day of the service's clock, as YYYY-MM-DD. The report reaches back 32 days before it.
 func (s *World) Today() string { return clock.DayOf(s.Clock.Now(), s.Zone).String() }
 
-// RequestID differs in every reply that carries one.
+// RequestID returns a request ID that is unique in the account.
 func (s *World) RequestID() string {
 	return fmt.Sprintf("req_%016x", chance.Hash(s.Account.Seed, s.requests.Add(1)))
 }
@@ -65,9 +62,10 @@ func (s *World) RequestID() string {
 // Same reports whether two secrets are equal, in constant time.
 func Same(x, y string) bool { return subtle.ConstantTimeCompare([]byte(x), []byte(y)) == 1 }
 
-// Snapshot takes the state of this instant. The clock is asked once.
+// Snapshot returns the state as of now. It reads the clock once.
 func (s *World) Snapshot() ledger.State { return s.StateAt(s.Clock.Now()) }
 
+// StateAt returns the present state as of the given instant, which the caller has read from the clock.
 func (s *World) StateAt(now time.Time) ledger.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +73,7 @@ func (s *World) StateAt(now time.Time) ledger.State {
 	return s.stateLocked(now)
 }
 
-// stateLocked takes the state of an instant; s.mu is held.
+// stateLocked is StateAt for a caller that holds s.mu.
 func (s *World) stateLocked(now time.Time) ledger.State {
 	asOf := now.Truncate(s.Cfg.Refresh)
 	today := clock.DayOf(now, s.Zone)
@@ -83,7 +81,7 @@ func (s *World) stateLocked(now time.Time) ledger.State {
 		s.anchor = today
 	}
 	return ledger.State{
-		Account: s.Account, Kept: s.kept, Cfg: &s.Cfg,
+		Account: s.Account, Caches: s.caches, Cfg: &s.Cfg,
 		Now: now, AsOf: asOf, Today: today, Balance: s.Cfg.BalanceStatus, Anchor: s.anchor,
 		Version: s.version, Frozen: s.Cfg.FreezeRestatements, Overlays: s.overlays, Changes: s.changes,
 	}
