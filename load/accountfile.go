@@ -8,12 +8,12 @@ import (
 	"spendsync/load/manifest"
 )
 
-// addAccountFiles makes the DuckDB file of each account that the generation may change, if the store has several
-// accounts: see [duck.AccountFile]. The one account of a store needs none.
+// addAccountFiles writes one DuckDB file per account, see [duck.AccountFile], for the accounts that the generation may
+// change. A store of a single account has no such file.
 func (n *warehouse) addAccountFiles(ctx context.Context) error {
 	several := len(n.next.AccountNames()) > 1
 	if several && n.base != nil && len(n.base.AccountNames()) < 2 {
-		if err := n.loadAll(); err != nil { // the first account has none yet
+		if err := n.loadAll(); err != nil { // the first account has no file yet
 			return err
 		}
 	}

@@ -18,23 +18,23 @@ import (
 	"spendsync/schema"
 )
 
-// Area is the folder of the new files of one run, staging/<account>.<run>. It knows of no other file. Its methods may
-// be called from several goroutines, for different files.
+// Area is the folder of the new files of one run, staging/<account>.<run>. Different files may be written from several
+// goroutines.
 type Area struct {
 	disk    durable.Disk
 	dir     string
 	runID   string
-	writing chan struct{} // has room for as many files of the report as are written at the same time
+	writing chan struct{} // limits how many large files are written at the same time
 
 	// committing is set before the commit record may have reached its place: from then on the files may belong to the
 	// published generation, and only rolling forward may touch them.
 	committing bool
 
-	mu   sync.Mutex // of the encoder, which serves one at a time
+	mu   sync.Mutex // guards zstd
 	zstd *zstd.Encoder
 }
 
-// Begin opens an area of the run's own.
+// Begin creates the area of a run.
 func (s *Store) Begin(runID string) (*Area, error) {
 	dir := filepath.Join(s.dir, "staging", s.account+"."+runID)
 	if err := s.opts.disk.Mkdir(dir); err != nil {
@@ -43,8 +43,8 @@ func (s *Store) Begin(runID string) (*Area, error) {
 	return &Area{disk: s.opts.disk, dir: dir, runID: runID, writing: make(chan struct{}, runtime.GOMAXPROCS(0))}, nil
 }
 
-// path returns where a published path is built. The staging area is one flat folder, so that one sync of
-// it makes all its names durable.
+// path returns the staged path of the file to be published at path. The staging area is one flat folder, so that a
+// single sync makes all names durable.
 func (a *Area) path(path string) string {
 	return filepath.Join(a.dir, strings.ReplaceAll(path, "/", "~")) + commit.StagedSuffix
 }
@@ -68,8 +68,7 @@ func (a *Area) putFile(path string, t *schema.Table, write func(io.Writer) (int6
 		RunID: a.runID}, nil
 }
 
-// putPrivate stages a Parquet file that only this run reads. It disappears with the staging area, mostly
-// before the disk has seen it.
+// putPrivate stages a Parquet file that only this run reads. It is not synced, and is removed with the staging area.
 func (a *Area) putPrivate(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	f, rows, err := a.create(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
 	if err != nil {
@@ -78,8 +77,8 @@ func (a *Area) putPrivate(path string, t *schema.Table, recs iter.Seq[arrow.Reco
 	return rows, f.Close()
 }
 
-// create writes one Parquet file. That takes processors and memory, and waits for nothing:
-// more large ones at the same time than there are processors would only take more memory.
+// create writes one Parquet file. Writing is bound by processor and memory, so more large files at a time than there
+// are processors would only need more memory.
 func (a *Area) create(path string, t *schema.Table, write func(io.Writer) (int64, error)) (f *durable.Writer,
 	rows int64, err error) {
 	if f, err = a.disk.Create(a.path(path)); err != nil {
@@ -95,14 +94,13 @@ func (a *Area) create(path string, t *schema.Table, write func(io.Writer) (int64
 	return f, rows, err
 }
 
-// pack compresses a reply. The encoder takes memory, which a run that finds
-// nothing new never needs.
+// pack compresses a reply. It creates the encoder on first use: a run that finds nothing new does not need its memory.
 func (a *Area) pack(body []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.zstd == nil {
 		var err error
-		// Rows of JSON are so similar that more effort or a wider window saves no byte.
+		// A higher level or a wider window makes JSON rows no smaller.
 		options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithWindowSize(1 << 20)}
 		if a.zstd, err = zstd.NewWriter(nil, options...); err != nil {
@@ -112,7 +110,7 @@ func (a *Area) pack(body []byte) ([]byte, error) {
 	return a.zstd.EncodeAll(body, nil), nil
 }
 
-// Discard removes the folder, unless a commit has started: its files are then needed to finish it.
+// Discard removes the folder, unless a commit has started: the commit needs the files.
 func (a *Area) Discard() error {
 	a.close()
 	if a.committing {
@@ -121,7 +119,7 @@ func (a *Area) Discard() error {
 	return a.disk.RemoveTree(a.dir)
 }
 
-// close gives the memory of the encoder back. The files stay.
+// close releases the encoder. The files stay.
 func (a *Area) close() {
 	if a.zstd != nil {
 		a.zstd.Close()

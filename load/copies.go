@@ -12,14 +12,14 @@ import (
 	"spendsync/schema"
 )
 
-// copies are the Parquet files of [schema.Copies].
+// copies writes the Parquet files of [schema.Copies].
 type copies struct {
 	n    *generation
-	anew bool // none of the base's content is relied on
+	anew bool // rewrite everything, whatever the base has
 }
 
-// add writes the files of [schema.Copies] that differ: the days, whose states follow the day of
-// publishing, and the months of the runs that are new in this generation.
+// add writes the coverage of every account, since states of days change with the day of publishing, and the months of
+// the given runs.
 func (c copies) add(runs []schema.Run) error {
 	for _, account := range c.n.accounts() {
 		if err := c.coverage(account); err != nil {
@@ -53,7 +53,7 @@ func (c copies) coverage(account string) error {
 	}
 	is, files := months(c.n.next), c.n.next.Accounts[account].Files
 	for path, f := range files {
-		if f.Table == schema.CoverageFiles.Name && is[f.Day] == nil { // the clock was set back
+		if f.Table == schema.CoverageFiles.Name && is[f.Day] == nil { // the clock was set back since the last run
 			delete(files, path)
 			c.n.files.removes = append(c.n.files.removes, path)
 		}
@@ -76,7 +76,7 @@ type runsFile struct {
 	month   schema.Date
 }
 
-// runs adds runs to those of their month, or replaces them.
+// runs writes the file of a month with the given runs added. A run that is stored already is replaced.
 func (c copies) runs(part runsFile, runs []schema.Run) error {
 	path := manifest.PartPath(schema.RunFiles.Table, part.account, part.month)
 	if info := c.n.next.Accounts[part.account].Files[path]; info != nil && !c.anew {
@@ -112,7 +112,7 @@ func (c copies) ledgerRuns(part runsFile) (runs []schema.Run, err error) {
 	return runs, nil
 }
 
-// putCopy writes one file. The published one stays if it has the same content.
+// putCopy stages the file of a month. If the content is unchanged, the published file stays.
 func putCopy[R any](c copies, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
 	path := manifest.PartPath(t.Table, account, month)
 	info, err := c.n.area.putPart(path, t.Table, parquet.Record(t, rows))
@@ -124,7 +124,7 @@ func putCopy[R any](c copies, t schema.TableOf[R], account string, month schema.
 	return err
 }
 
-// lastOfEachRun drops the lines that a later line of the same run replaces.
+// lastOfEachRun returns the last line of each run: a run that publishes twice has two.
 func lastOfEachRun(runs []schema.Run) []schema.Run {
 	last := map[[2]string]int{}
 	for i, r := range runs {

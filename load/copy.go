@@ -22,7 +22,7 @@ import (
 // copyName marks a folder that holds some files of a store, for readers. A store has no such file.
 const copyName = "copy.json"
 
-// copyStaging is the staging area of a copy; no account is called so, for theirs have a dot.
+// copyStaging is the staging area of a copy. The areas of accounts have a dot in their names.
 const copyStaging = "staging/copy"
 
 // copyMark is the content of [copyName].
@@ -31,9 +31,9 @@ type copyMark struct {
 	About  string `json:"about"`
 }
 
-// Copy is a folder that follows the generations of a store elsewhere. It becomes a generation by the
-// commit that the store itself publishes with, so its readers see one generation, and a process that
-// dies leaves the former one or a commit that the next start ends.
+// Copy is a folder that follows the generations of a store elsewhere. It changes to another generation by the same
+// commit as a store, so readers see one generation. If the process dies, the folder keeps the former generation, or the
+// next start finishes the commit.
 type Copy struct {
 	dir   string
 	opts  Options
@@ -44,8 +44,8 @@ type Copy struct {
 	locks []io.Closer
 }
 
-// OpenCopy locks a folder to bring it to another generation: store makes a store of it, or only some
-// files for readers. A store is never made a copy for readers: [durable.ErrIsStore].
+// OpenCopy locks a folder to bring it to another generation. If asStore is set, the folder becomes a whole store, else
+// a copy for readers with some of the files. A store never becomes a copy for readers: that is [durable.ErrIsStore].
 func OpenCopy(ctx context.Context, dir string, store bool, o Options) (_ *Copy, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, durable.Storage(err)
@@ -98,7 +98,7 @@ func (c *Copy) Close() error {
 	return durable.Storage(errors.Join(errs...))
 }
 
-// readBase finishes a started commit, and reads the content of the folder.
+// readBase finishes a started commit, and then reads the manifest of the folder.
 func (c *Copy) readBase(ctx context.Context) (err error) {
 	unlock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Copy) readBase(ctx context.Context) (err error) {
 	return err
 }
 
-// lockAccounts keeps every run of the store away.
+// lockAccounts takes the lock of every account, so that no run can write to the store.
 func (c *Copy) lockAccounts() error {
 	for _, name := range c.base.AccountNames() {
 		path := filepath.Join(c.dir, "locks", "account="+name+".lock")
@@ -139,8 +139,8 @@ func (c *Copy) lockAccounts() error {
 	return nil
 }
 
-// Generation is the number of the folder's generation; 0 if it has none. root is the hash of its
-// manifest.json.
+// Generation returns the number of the folder's generation and the SHA-256 of its manifest.json; 0 and empty if the
+// folder has none.
 func (c *Copy) Generation() (number int64, root string) {
 	if c.base == nil {
 		return 0, ""
@@ -151,11 +151,11 @@ func (c *Copy) Generation() (number int64, root string) {
 // IsStore reports whether the folder already holds a whole store.
 func (c *Copy) IsStore() bool { return c.base != nil && !c.mark }
 
-// Changes reports whether the folder has to become a store of a copy for readers.
+// Changes reports whether the folder is a copy for readers and is to become a store, or is new and is to become a copy.
 func (c *Copy) Changes() bool { return c.mark == c.store }
 
-// StagedManifest reads the manifest that is staged, whose parts are staged or in their places, and the files that it
-// names. A newer one than this binary knows is refused before anything takes its place.
+// StagedManifest returns the staged manifest, and the files that it names. The files of accounts may be staged or in
+// their places. A manifest from a newer version of spendsync is refused here, before any file takes its place.
 func (c *Copy) StagedManifest() (*manifest.Manifest, []SnapshotFile, error) {
 	staging := filepath.Join(c.dir, copyStaging)
 	m, err := manifest.ReadRoot(c.opts.disk, staging, nil)
@@ -180,11 +180,11 @@ func (c *Copy) StagedManifest() (*manifest.Manifest, []SnapshotFile, error) {
 	return m, newSnapshot(staging, all, text).Files, nil
 }
 
-// Has reports whether a file is in its place, by its hash.
+// Has reports whether the folder has a file with these bytes in its place.
 func (c *Copy) Has(f SnapshotFile) (bool, error) { return c.holds(c.dir, f) }
 
-// IsStaged reports whether an earlier attempt has left the whole file in the staging area. It makes it durable: the
-// attempt may have died before it did.
+// IsStaged reports whether an earlier attempt has left the complete file in the staging area, and then makes the file
+// durable: the attempt may have died before the sync.
 func (c *Copy) IsStaged(f SnapshotFile) (bool, error) {
 	staging := filepath.Join(c.dir, copyStaging)
 	is, err := c.holds(staging, f)
@@ -206,14 +206,14 @@ func (c *Copy) holds(dir string, f SnapshotFile) (bool, error) {
 	return sha == f.SHA256, err
 }
 
-// Put stages a file. It returns an [durable.ErrDamaged] if the bytes differ from its hash; nothing is
-// staged then.
+// Put stages a file. If the bytes do not have the expected size and hash, it stages nothing and returns a
+// [durable.ErrDamaged].
 func (c *Copy) Put(f SnapshotFile, from io.Reader) error {
 	path := filepath.Join(c.dir, copyStaging, f.Path)
 	if err := c.opts.disk.MakeDirs(filepath.Dir(path)); err != nil {
 		return err
 	}
-	// The file of a commit is read-only and could not be opened again.
+	// A file left by an earlier attempt may be read-only.
 	if err := c.opts.disk.RemoveIfThere(path); err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (c *Copy) Put(f SnapshotFile, from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// One byte more than expected shows that there is more.
+	// One extra byte reveals content that is too long.
 	if _, err := io.Copy(w, io.LimitReader(from, f.Bytes+1)); err != nil {
 		w.Abort()
 		return err
@@ -237,9 +237,8 @@ func (c *Copy) Put(f SnapshotFile, from io.Reader) error {
 	return nil
 }
 
-// Commit makes the folder the generation of a manifest: wanted are its files for this folder, each in
-// its place or staged, and the manifest the last. Files of the former generation that are not wanted
-// are removed.
+// Commit brings the folder to the generation of a manifest. wanted are the files that the folder is to have, each in
+// its place or staged, with manifest.json last. Other files of the former generation are removed.
 func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []SnapshotFile) (err error) {
 	unlock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
 	if err != nil {
@@ -291,8 +290,8 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 	return nil
 }
 
-// unwanted are the folder's files of the former generation, and the mark of a copy that becomes a store.
-// Files that no generation named stay.
+// unwanted returns the files to remove: those of the former generation that are not in keep, and the mark of a copy
+// that becomes a store. Files that no generation has named stay.
 func (c *Copy) unwanted(keep map[string]bool) (paths []string, err error) {
 	if c.store && c.mark {
 		paths = append(paths, copyName)
@@ -331,7 +330,7 @@ func (c *Copy) putMark() error {
 	return err
 }
 
-// DropStaged removes staged files that are not wanted: an attempt that died left them.
+// DropStaged removes the staged files that an earlier attempt left and that are not wanted.
 func (c *Copy) DropStaged(wanted []SnapshotFile) error {
 	keep := map[string]bool{}
 	for _, f := range wanted {

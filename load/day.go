@@ -19,26 +19,25 @@ import (
 type DayRead struct {
 	ReadAt schema.Instant // when the proven read started
 	manifest.ReadOutcome
-	// Names returns those of campaigns, as far as they are known; other rows keep the stored one. It is called if the
-	// file is written; nil: none is known.
+	// Names returns the known names of campaigns, by ID; rows of other campaigns keep their stored name. It is called
+	// only if the file is written. Nil means that no name is known.
 	Names func() map[string]string
-	// Replayed marks a day made again from its stored replies: nothing was asked
-	// of the service, so it counts as no read, and the replies stay.
+	// Replayed means that the rows were made from the stored replies. The service was not asked, so this is not counted
+	// as a read, and the replies stay.
 	Replayed bool
-	// Damaged reports that the stored rows cannot be read: the new ones replace them all, and none counts as a
-	// restatement.
+	// Damaged means that the stored rows cannot be read. The new rows replace them all, without restatements.
 	Damaged bool
 }
 
 // StagedDay is a proven day, as it will be published.
 type StagedDay struct {
 	StagedChange
-	Changed bool // its content differs from the stored file
+	Changed bool // the rows differ from the stored ones
 	Diff    history.Diff
 }
 
-// Stage stages all rows of the proven day, or only its coverage if its content is unchanged. rows is nil if the replies
-// are the stored ones. A day whose rows differ is merged with the stored one, whose stamps its rows keep.
+// Stage stages a proven day: its rows and replies if the rows differ from the stored ones, and its coverage in any
+// case. rows is nil if the replies equal the stored replies. Rows that are unchanged keep their stored stamps.
 func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d StagedDay, err error) {
 	d.StagedChange = NewStagedChange()
 	account := r.store.Account()
@@ -47,9 +46,9 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 		return d, fmt.Errorf("spend %s: nothing is stored of it that could be as it was read", r.day)
 	}
 	proven := p.proves(known, rows, r.area.runID)
-	isNew := false // the stored replies go, or those that were read take their places
+	isNew := false // the new replies replace the stored ones
 	switch {
-	case rows == nil: // the stored replies stay, and so does their meaning
+	case rows == nil: // the replies are unchanged, and with them their meaning
 		proven.Meaning = known.Meaning
 	case known == nil || known.ContentHash != proven.ContentHash || p.Damaged:
 		d.Changed, isNew = true, !p.Replayed
@@ -61,7 +60,7 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 		return d, err
 	}
 	for _, path := range account.RawPages(r.day) {
-		if isNew && !r.same[path] { // it belongs to the old content, or was damaged
+		if isNew && !r.same[path] { // a reply of the former rows, or a damaged one
 			d.Files[path] = nil
 		}
 	}
@@ -74,7 +73,7 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 	return d, ctx.Err()
 }
 
-// proves returns the day as the read proves it.
+// proves returns the manifest's entry for the day after this read.
 func (p *DayRead) proves(known *manifest.Day, rows *history.Day, runID string) manifest.Day {
 	proven := manifest.Day{FirstReadAt: p.ReadAt}
 	if known != nil {
@@ -90,8 +89,9 @@ func (p *DayRead) proves(known *manifest.Day, rows *history.Day, runID string) m
 	return proven
 }
 
-// mustReplace reports whether replies of the stored rows take the places of the stored replies: only if these are lost,
-// damaged or were read by older rules, or if they mean something else: what replies mean is stored with them.
+// mustReplace reports whether the new replies replace the stored ones although the rows are the same. They do if a
+// stored reply is lost, damaged or from older rules, or if the replies have another meaning: the meaning belongs to the
+// stored replies.
 func (r *Replies) mustReplace(p DayRead, known *manifest.Day) (bool, error) {
 	if account := r.store.Account(); p.Replayed || len(account.RawPages(r.day)) == 0 {
 		return false, nil
@@ -107,8 +107,8 @@ func (r *Replies) mustReplace(p DayRead, known *manifest.Day) (bool, error) {
 	return false, errors.Join(err, r.Drop())
 }
 
-// stageRows stages the rows of a day that differ from the stored ones, with the differences. A run holds
-// the rows of the days that it is reading, not of those that it has read.
+// stageRows stages the file of a day, and lines for the differences from the stored rows. Only the rows of the days
+// that are being read are in memory.
 func (r *Replies) stageRows(to *StagedChange, p DayRead, known *manifest.Day, rows *history.Day) (history.Diff, error) {
 	stored, area := r.store.StoredDay(r.day), r.area
 	if p.Damaged {
@@ -148,9 +148,8 @@ func (r *Replies) stageRows(to *StagedChange, p DayRead, known *manifest.Day, ro
 	return merged.Diff, putLines(area, to, schema.SpendIntraday, r.day, r.day, grown)
 }
 
-// StoredDay reads the published rows of a day, in key order, some thousand at a time. A slice is valid only
-// until the next iteration; a row that is kept keeps the texts of its batch in memory. A damaged file is
-// refused before any of its rows; nothing follows an error.
+// StoredDay reads the published rows of a day in key order, in batches. A batch is valid only until the next iteration.
+// A damaged file is refused before its first row. Nothing follows an error.
 func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 	return func(yield func([]schema.Spend, error) bool) {
 		path := manifest.PartPath(schema.SpendDaily.Table, s.account, day)

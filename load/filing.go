@@ -16,14 +16,15 @@ type filing struct {
 	removes []string
 }
 
-// enter enters a staged file into the files of an account.
+// enter adds a staged file to the files of an account.
 func (f *filing) enter(files map[string]*manifest.File, path string, info *manifest.File) {
 	files[path] = info
 	f.move(path)
 }
 
-// enterPartition enters a staged partition of a table. The published file stays if its content is the same, unless all
-// must be rewritten: it may be damaged.
+// enterPartition adds a staged partition of a table. If the published file has the same content, the published file
+// stays; if all is set, it is replaced nevertheless, because it may be damaged. An empty partition that was never
+// published is dropped.
 func (f *filing) enterPartition(files map[string]*manifest.File, path string, info *manifest.File, all bool) (
 	entered bool, err error) {
 	old := files[path]
@@ -34,21 +35,21 @@ func (f *filing) enterPartition(files map[string]*manifest.File, path string, in
 	return true, nil
 }
 
-// move lets a staged file take its place.
+// move schedules the move of a staged file to its published path.
 func (f *filing) move(path string) {
 	if f.isStaged(path) {
-		return // written again
+		return // the file was staged twice
 	}
 	from, _ := filepath.Rel(f.store.dir, f.area.path(path))
 	f.moves = append(f.moves, commit.Move{From: from, To: path})
 }
 
-// isStaged reports whether this run brings a new file for a published path.
+// isStaged reports whether this run has staged a file for a published path.
 func (f *filing) isStaged(path string) bool {
 	return slices.ContainsFunc(f.moves, func(m commit.Move) bool { return m.To == path })
 }
 
-// whereIs returns the folder and the name of a file of the generation.
+// whereIs returns where a file of the generation is now: staged or published.
 func (f *filing) whereIs(path string) (dir, name string) {
 	if f.isStaged(path) {
 		return f.area.dir, filepath.Base(f.area.path(path))

@@ -8,26 +8,26 @@ import (
 	"spendsync/schema"
 )
 
-// generation is a generation in the making.
+// generation is a generation that is being built.
 type generation struct {
 	store *Store
 	area  *Area
-	base  *manifest.Manifest // its base; nil: nothing is published yet
+	base  *manifest.Manifest // the published generation; nil: there is none yet
 	head  manifest.Head
 	next  *manifest.Manifest
 	files *filing
 
-	everyAccount bool // all accounts are loaded, and may change
-	repair       bool // what follows from the other files is made again
+	everyAccount bool // all accounts are loaded and may change
+	repair       bool // all derived files are rebuilt
 
-	groups   map[string][]string // [Part.groups]
+	groups   map[string][]string // see StagedChange.groups
 	lines    []lines
-	replaced map[string]bool     // files of lines, of which a new one has taken the place of a stored one
-	news     manifest.LedgerRows // lines of the account's ledgers that the base's DuckDB file does not have
+	replaced map[string]bool     // paths of growing files in which a new line replaced a stored one
+	news     manifest.LedgerRows // ledger lines that are not in the base's DuckDB file yet
 }
 
-// newGeneration begins the generation after the published one, which may be newer than at the start of this run because
-// another account published. It rewrites files of other accounts only if the day, the schema or the views are new.
+// newGeneration begins the generation after the published one, which may be newer than s.base if another account's run
+// has published since. Files of other accounts are rewritten only if the day, the schema or the views have changed.
 func newGeneration(s *Store, a *Area, everyAccount bool) (*generation, error) {
 	base, err := s.published(s.base)
 	if err != nil && !errors.Is(err, durable.ErrEmpty) {
@@ -53,8 +53,8 @@ func newGeneration(s *Store, a *Area, everyAccount bool) (*generation, error) {
 	return n, nil
 }
 
-// loadAll loads every account. Most generations read only the files of the account that is published; the others are
-// needed if a new day has begun, if the schema or the views are new, or if the generation is built from nothing.
+// loadAll loads every account. Most generations need only the account that is published; the others are needed on a new
+// day, after a change of the schema or the views, and to build the DuckDB file from nothing.
 func (n *generation) loadAll() error {
 	n.everyAccount = true
 	if n.base == nil {
@@ -81,7 +81,7 @@ func (n *generation) accounts() []string {
 	return []string{n.store.account}
 }
 
-// whoseRows is the condition for rows of these accounts.
+// whoseRows returns the SQL condition for the rows of [generation.accounts].
 func (n *generation) whoseRows() string {
 	if n.everyAccount {
 		return "true"
@@ -89,12 +89,12 @@ func (n *generation) whoseRows() string {
 	return "account_id = " + schema.QuoteText(n.store.account)
 }
 
-// rowsOfRun is the condition for the rows that this run has written.
+// rowsOfRun returns the SQL condition for the rows that this run has written.
 func (n *generation) rowsOfRun() string {
 	return schema.Quote("_run_id") + " = " + schema.QuoteText(n.area.runID)
 }
 
-// accountOf returns an account of a manifest, or a new one.
+// accountOf returns an account of a manifest, or an empty account.
 func accountOf(m *manifest.Manifest, name string, since schema.Date) *manifest.Account {
 	if m != nil && m.Accounts[name] != nil {
 		return m.Accounts[name]
@@ -102,7 +102,7 @@ func accountOf(m *manifest.Manifest, name string, since schema.Date) *manifest.A
 	return manifest.NewAccount(since)
 }
 
-// restatements returns how many lines spend_change gains.
+// restatements returns the number of new lines in spend_change.
 func (n *generation) restatements() (count int) {
 	for _, l := range n.lines {
 		if l.table == schema.SpendChanges.Table {

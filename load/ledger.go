@@ -13,16 +13,16 @@ import (
 	"spendsync/schema"
 )
 
-// AppendRun adds the end of a run that published nothing to the ledger, or
-// nothing after the generation that it names: its last line counts. The next
-// published generation shows it in ops.run.
+// AppendRun records in the ledger how a run ended that published nothing, or that failed after it had published the
+// generation named in the record. If a run has several lines, the last one counts. The next published generation shows
+// the run in ops.run.
 func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Runs: []schema.Run{run}, Steps: steps})
 	if err != nil {
 		return err
 	}
-	// A generation that reached its commit contains a ledger that records the run as published, and the commit makes
-	// that true. If the run knows of its generation, its own record is kept: a later step failed.
+	// If the run's commit has started, its generation contains a ledger that records the run as published, and the
+	// commit will be finished. But if the record names that generation, a later step failed, and the record is added.
 	if r, err := commit.Read(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
@@ -33,8 +33,8 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	return appendLedger(s, run.RunID, run.FinishedAt.Time(), lines)
 }
 
-// RecordLost records that a run ends now with the exit code that reports lost days. A run that stops, fails
-// or dies before has reported nothing: the next one will.
+// RecordLost records that this run ends with the exit code for lost days. It is called last: a run that is stopped
+// earlier has reported nothing, so the next one reports the days.
 func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
 	if len(days) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
 	return appendLedger(s, run.RunID, run.FinishedAt.Time(), lines)
 }
 
-// appendLedger adds lines to the ledger of a month. It replaces the file by a longer one.
+// appendLedger adds lines to the ledger of a month: it writes a longer file and renames it.
 func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
 	path := manifest.LedgerPath(s.account, at)
 	draft := filepath.Join(s.dir, "staging", s.account+"."+runID+".ledger"+commit.StagedSuffix)
@@ -64,9 +64,9 @@ func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
 	return s.opts.disk.SyncNames(s.dir, map[string]bool{filepath.Dir(to): true})
 }
 
-// readLedgers reads what failed runs have added to the account's ledgers since the base was published, and adds the
-// lost days that they reported. It reads no file that has not grown: the hash of a closed month stands in the manifest.
-// The ledgers of version 11 of the tables are written again without lasting facts.
+// readLedgers reads the lines that failed runs have added to the account's ledgers since the base was published, and
+// adds the lost days that those runs reported. It reads only files that have grown: the manifest has the hash of a
+// closed month. Ledgers of version 11 of the tables are rewritten without lasting facts.
 func (n *generation) readLedgers() error {
 	account, disk, dir := n.next.Accounts[n.store.account], n.store.opts.disk, n.store.dir
 	paths, err := manifest.LedgerFiles(disk, dir, n.store.account)
@@ -119,7 +119,8 @@ func (n *generation) readLedgers() error {
 	return nil
 }
 
-// rewriteLedger stages a ledger file without lasting facts, and returns the refused rows of the days that lack some.
+// rewriteLedger stages a ledger file without lasting facts, and returns the refused rows of the days that are stored
+// without some of their rows or values.
 func (n *generation) rewriteLedger(account *manifest.Account, path string) (refused []schema.RefusedRow, err error) {
 	disk := n.store.opts.disk
 	byDay, err := manifest.EventsOf(disk, n.store.dir, path, n.area.path(path))
@@ -143,8 +144,8 @@ func (n *generation) rewriteLedger(account *manifest.Account, path string) (refu
 	return refused, nil
 }
 
-// addLedger writes the record of the run. The generation brings a longer ledger file, so the ledger never
-// mentions an unpublished generation.
+// addLedger stages a longer ledger file with the record of the run. It is published with the generation, so the ledger
+// never mentions an unpublished one.
 func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	rows := manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps}
 	lines, err := manifest.EncodeLedger(rows)
@@ -177,8 +178,8 @@ func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	return nil
 }
 
-// wholeLedgers returns the lines of the ledgers of all accounts. It reads only the published lines of other accounts:
-// they publish the rest themselves.
+// wholeLedgers returns the ledger lines of all accounts that this generation publishes. Later lines of other accounts
+// will be published by their own runs.
 func (n *generation) wholeLedgers() (all manifest.LedgerRows, err error) {
 	for _, name := range n.accounts() {
 		a := n.next.Accounts[name]

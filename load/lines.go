@@ -14,17 +14,17 @@ import (
 	"spendsync/schema"
 )
 
-// lines are new lines of a table whose files only grow, in key order, in a private file: of a report that is restated
-// whole, they would not fit into memory. When they are published, they join the lines of their file; a line with the
-// key of a stored one takes its place.
+// lines are new rows of a table whose files only grow, in key order. They are in a private file because the lines of a
+// report that is restated completely do not fit into memory. At publication they are merged into the file of their day;
+// a new line replaces a stored one with the same key.
 type lines struct {
 	table *schema.Table
-	day   schema.Date // of the file that they join
-	file  string      // the private one
+	day   schema.Date // of the file that they are merged into
+	file  string      // the private file
 	rows  int64
 }
 
-// putLines stages lines for the file of a day. about is the report day that they speak of.
+// putLines stages lines for the file of a day. about is the report day of the lines.
 func putLines[R any](a *Area, to *StagedChange, t schema.TableOf[R], day, about schema.Date, all iter.Seq[R]) error {
 	path := fmt.Sprintf("lines/%s/%s", t.Name, about)
 	rows, err := a.putPrivate(path, t.Table, parquet.RecordsOf(t, all))
@@ -85,8 +85,8 @@ func (n *generation) addLines() error {
 	return nil
 }
 
-// joinOf returns a function that writes the file of a day with its lines and the new ones. Each line is in memory only
-// while it is passed on.
+// joinOf returns a function that stages the file of a day with its stored lines and the new ones. It holds one batch of
+// each file in memory.
 func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generation, schema.Date, []lines) (
 	*manifest.File, error) {
 	return func(n *generation, day schema.Date, is []lines) (*manifest.File, error) {
@@ -96,7 +96,8 @@ func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generati
 		if old := n.next.Accounts[n.store.account].Files[path]; old != nil {
 			stored, want = append(stored, manifest.Batches(disk, n.store.dir, path, old, t)), old.Rows
 		}
-		slices.SortFunc(is, func(a, b lines) int { return cmp.Compare(a.file, b.file) }) // by report day
+		// the file names end with the report day
+		slices.SortFunc(is, func(a, b lines) int { return cmp.Compare(a.file, b.file) })
 		for _, l := range is {
 			news, want = append(news, parquet.Batches(disk, l.file, t)), want+l.rows
 		}
@@ -115,8 +116,7 @@ func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generati
 	}
 }
 
-// mergeLines makes one sorted sequence of two. A new line takes the place of a stored one of its key, and then there is
-// one less.
+// mergeLines merges two sorted sequences. A new line replaces a stored one with the same key, which reduces count.
 func mergeLines[R any](stored, news iter.Seq[R], compare func(a, b R) int, count *int64) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		next, stop := iter.Pull(news)
@@ -149,7 +149,8 @@ func mergeLines[R any](stored, news iter.Seq[R], compare func(a, b R) int, count
 	}
 }
 
-// linesOf returns the lines of files, one file after the other, up to the first error.
+// linesOf yields the lines of several files, one file after the other, up to the first error, which it stores in
+// unread.
 func linesOf[R any](files []iter.Seq2[[]R, error], unread *error) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		for _, file := range files {

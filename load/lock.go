@@ -11,21 +11,21 @@ import (
 	"spendsync/load/durable"
 )
 
-// lockPoll is the time between two tries for a lock that another process holds.
+// lockPoll is the pause between attempts to take a lock that another process holds.
 const lockPoll = 50 * time.Millisecond
 
-// lockStore waits for the lock under which the DuckDB file is built and the commit is made.
+// lockStore waits for the store's lock, which covers building the DuckDB file and the commit.
 func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
 	return waitForLock(d, ctx, dir, "store.lock", wait)
 }
 
-// waitForLock waits for a lock of the folder, by the name of its file.
+// waitForLock waits for the lock with a file name below locks/.
 func waitForLock(d durable.Disk, ctx context.Context, dir, name string, wait time.Duration) (unlock func() error,
 	err error) {
 	path := filepath.Join(dir, "locks", name)
 	for end := time.Now().Add(wait); ; {
 		l, err := d.Lock(path)
-		if errors.Is(err, fs.ErrNotExist) { // a store that was brought here without its locks
+		if errors.Is(err, fs.ErrNotExist) { // the store was copied without its locks
 			if err := d.MakeDirs(filepath.Join(dir, "locks")); err != nil {
 				return nil, err
 			}

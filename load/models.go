@@ -18,26 +18,26 @@ import (
 	"spendsync/schema"
 )
 
-// models makes what follows from the tables of the DuckDB file: its models, and the Parquet files that copy some of
-// them.
+// models makes the models of the DuckDB file, and the Parquet files that copy some of them.
 //
-// One rule decides. A part has a name, inputs and a maker. The inputs are the model's text and all that it reads: of a
-// stored table the hashes of its files, of another model the hash of its rows. A part is made again if, and only if,
-// the hash of its inputs differs from the one that the file holds for it; a part whose rows come out the same changes
-// nothing that reads it. Of the coverage those columns are inputs that the text names: every run has new instants. The
-// runs and steps of the ledger are no inputs: every run adds some, and what they tell of a day is told by its coverage.
+// One rule decides. A part is the rows of a model for an account, or for an account and a month. A part is made again
+// if, and only if, the hash of its inputs differs from the hash in int.made. The inputs are the text of the model and
+// the state of everything that it reads: for a stored table the hashes of its files, for another model the hash of its
+// rows. So a part that comes out with the same rows causes no further work. Only those columns of the coverage are
+// inputs that the text names, because every run changes the instants. The runs and steps of the ledger are no inputs:
+// every run adds some, and their effect on a day is in its coverage.
 type models struct {
 	*warehouse
 	views map[string]duck.View
 	made  map[duck.ModelPartition]duck.Made
 	fresh map[duck.ModelPartition]duck.Made
-	left  map[string]bool // models that could not be made, and those that read one of them
+	left  map[string]bool // models that failed, and models that read a failed one
 
-	days map[string][]map[string]json.RawMessage // by account, the coverage's rows by column
+	days map[string][]map[string]json.RawMessage // by account: the rows of the coverage, each by column
 }
 
-// makeModels makes the models that may have changed. Each of the viewErrors names one that failed: its rows stay as
-// they were, and so do those of the models that read it.
+// makeModels makes the models whose inputs have changed. Each of the viewErrors names a model that failed. Its rows,
+// and those of the models that read it, stay unchanged.
 func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err error) {
 	if n.newViews && !n.fromNothing {
 		if err := n.w.Models().Drop(ctx); err != nil {
@@ -78,12 +78,13 @@ func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err err
 	return append(viewErrors, more...), n.w.Models().SetMade(ctx, m.fresh)
 }
 
-// isFatal reports whether an error is not that of a model's own.
+// isFatal reports whether an error stops the publication: it was not caused by a model's SQL.
 func isFatal(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, durable.ErrStorage) || duck.IsOutOfMemory(err))
 }
 
-// leave leaves a model as it was. The next run makes all again if the file then lacks a view.
+// leave marks a model as failed: it stays unchanged. If it is a view, the file may lack it, so the next run makes all
+// models again.
 func (m *models) leave(v duck.View) {
 	m.left[v.Full()] = true
 	if !v.IsTable {
@@ -91,7 +92,7 @@ func (m *models) leave(v duck.View) {
 	}
 }
 
-// make makes a model, or those of its parts whose inputs differ.
+// make makes a view, or the parts of a table whose inputs differ.
 func (m *models) make(ctx context.Context, v duck.View) error {
 	if !v.IsTable {
 		if m.newViews || m.fromNothing {
@@ -116,7 +117,7 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 		}
 		where := p.where
 		if !v.ByMonth && len(m.next.AccountNames()) == 1 {
-			where = "" // of one account every row is its own
+			where = "" // every row is of the only account
 		}
 		if err := m.w.Models().MakeRows(ctx, v, where); err != nil {
 			return err
@@ -130,7 +131,7 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 	return nil
 }
 
-// record records all parts of a table that was just created with all its rows.
+// record records the parts of a table that was just created with all its rows.
 func (m *models) record(ctx context.Context, v duck.View) error {
 	key := "account_id"
 	if len(v.Reads) == 0 {
@@ -147,11 +148,12 @@ func (m *models) record(ctx context.Context, v duck.View) error {
 type modelPartition struct {
 	name    duck.ModelPartition
 	account string
-	month   schema.Date // 0: all days
+	month   schema.Date // 0: all months
 	where   string
 }
 
-// parts returns the parts of a model: of each account one, or one a month. What reads nothing has one part.
+// parts returns the parts of a model: one for each account, or one for each account and month. A model that reads
+// nothing has a single part.
 func (m *models) parts(v duck.View) (parts []modelPartition) {
 	if len(v.Reads) == 0 {
 		return []modelPartition{{name: duck.ModelPartition{Model: v.Full()}, where: "true"}}
@@ -176,7 +178,7 @@ func (m *models) parts(v duck.View) (parts []modelPartition) {
 	return parts
 }
 
-// inputs returns the hash of a model's inputs for an account, and of a month where it is made by months.
+// inputs returns the hash of the inputs of a part; month is 0 if the model is not made by months.
 func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 	h := sha256.New()
 	fmt.Fprintln(h, v.SQL)
@@ -187,7 +189,7 @@ func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// addCoverage adds those columns of an account's coverage that a text names.
+// addCoverage hashes the columns of an account's coverage that are named in the text.
 func (m *models) addCoverage(h hash.Hash, text, account string) {
 	if _, is := m.days[account]; !is {
 		var rows []map[string]json.RawMessage
@@ -204,7 +206,7 @@ func (m *models) addCoverage(h hash.Hash, text, account string) {
 	}
 }
 
-// addInput adds the state of what a model reads to the hash of its inputs.
+// addInput hashes the state of the table or model called name.
 func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, month schema.Date) {
 	v, isModel := m.views[name]
 	switch {
@@ -216,7 +218,7 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 		for _, of := range []string{"", account} {
 			fmt.Fprintln(h, m.content(duck.ModelPartition{Model: name, Account: of}))
 		}
-		if v.ByMonth { // its parts follow from the same files
+		if v.ByMonth { // its parts are made from the same files
 			m.addFiles(h, schema.SpendDaily.Name, account, month)
 		}
 	case isModel:
@@ -226,7 +228,7 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 	}
 }
 
-// content returns the hash of the rows of a part, as they are now.
+// content returns the hash of the present rows of a part.
 func (m *models) content(p duck.ModelPartition) string {
 	if made, is := m.fresh[p]; is {
 		return made.Content
@@ -234,7 +236,7 @@ func (m *models) content(p duck.ModelPartition) string {
 	return m.made[p].Content
 }
 
-// addFiles adds the hashes of a table's files.
+// addFiles hashes the hashes of a table's files.
 func (m *models) addFiles(h hash.Hash, table, account string, month schema.Date) {
 	files := m.next.Accounts[account].Files
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -245,7 +247,7 @@ func (m *models) addFiles(h hash.Hash, table, account string, month schema.Date)
 	}
 }
 
-// copyMarts writes the Parquet files of marts whose rows differ from those that were written last.
+// copyMarts writes the Parquet files of the marts whose rows have changed.
 func (m *models) copyMarts(ctx context.Context) (viewErrors []error, err error) {
 	for _, mart := range schema.Marts {
 		v, is := m.views["mart."+mart.View]
@@ -266,7 +268,7 @@ func (m *models) copyMarts(ctx context.Context) (viewErrors []error, err error) 
 	return viewErrors, nil
 }
 
-// copyMart writes the files of one account.
+// copyMart writes the changed files of a mart for one account.
 func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string) error {
 	contents := map[schema.Date]string{0: m.content(duck.ModelPartition{Model: "mart." + mart.View, Account: account})}
 	if mart.Partition == schema.ByMonth {
@@ -294,7 +296,7 @@ func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string)
 	return nil
 }
 
-// monthsOf returns the hashes of a mart's rows by month; of a month that has a file and no rows, an empty one.
+// monthsOf returns the hash of a mart's rows for each month. A month with a file and no rows has an empty hash.
 func (m *models) monthsOf(ctx context.Context, mart schema.Mart, account string) (map[schema.Date]string, error) {
 	months := map[schema.Date]string{}
 	for _, f := range m.next.Accounts[account].Files {
@@ -305,7 +307,7 @@ func (m *models) monthsOf(ctx context.Context, mart schema.Mart, account string)
 	contents, err := m.w.Contents(ctx, "mart."+mart.View, "t",
 		"(date_trunc('month', report_date)::DATE - DATE '1970-01-01')::VARCHAR",
 		"account_id = "+schema.QuoteText(account))
-	for day, content := range contents { // the number of the month's first day
+	for day, content := range contents { // keys are days since 1970-01-01
 		var month schema.Date
 		fmt.Sscan(day, (*int32)(&month))
 		months[month] = content
@@ -313,7 +315,7 @@ func (m *models) monthsOf(ctx context.Context, mart schema.Mart, account string)
 	return months, err
 }
 
-// addMart adds one file that DuckDB has written.
+// addMart adds a staged file, which DuckDB has written, to the generation.
 func (m *models) addMart(mart schema.Mart, account string, part schema.Date, rows int64) error {
 	path := manifest.PartPath(mart.Table, account, part)
 	disk, staged := m.store.opts.disk, m.area.path(path)

@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// coverageLoad makes ops.day_coverage, which the views use.
+// coverageLoad stages ops.day_coverage. It is loaded before the models are made, because they read it.
 func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 	var coverage []schema.DayCoverage
 	for _, name := range n.accounts() {
@@ -20,9 +20,8 @@ func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 	return stageOps(n.area, schema.Coverage, coverage, n.whoseRows())
 }
 
-// opsLoads makes the rest of schema ops from the manifest and the ledger. Lasting facts and changed files are
-// replaced;
-// runs and steps are appended, or all read again for a file that is built from nothing.
+// opsLoads stages the other tables of schema ops from the manifest and the ledger. Lasting facts and changed files are
+// replaced. Runs and steps are appended, or all read again for a file that is built from nothing.
 func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
 	var unread []schema.EntityRead
@@ -40,7 +39,6 @@ func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 			return nil, err
 		}
 	}
-	// A run that publishes twice has two lines; the later one counts.
 	runs := lastOfEachRun(ledger.Runs)
 	if err := (copies{n.generation, n.fromNothing}).add(runs); err != nil {
 		return nil, err
@@ -55,14 +53,15 @@ func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	add(stageOps(n.area, schema.RefusedRows, refused, n.whoseRows()))
 	whole := ""
 	if n.fromNothing {
-		whole = "true" // in the place of those of [warehouse.ledgerLoads]
+		whole = "true" // replaces the rows of [warehouse.ledgerLoads]
 	}
 	add(stageOps(n.area, schema.Runs, runs, cmp.Or(whole, runsSQL(runs))))
 	add(stageOps(n.area, schema.Steps, ledger.Steps, whole))
 	return loads, errors.Join(errs...)
 }
 
-// ledgerLoads makes the runs and steps that are published: models read them before this run's own are known.
+// ledgerLoads stages the published runs and steps for a file that is built from nothing: models read them before the
+// record of this run exists.
 func (n *warehouse) ledgerLoads() ([]duck.ReplacePartition, error) {
 	published, err := n.wholeLedgers()
 	if err != nil {
@@ -73,7 +72,7 @@ func (n *warehouse) ledgerLoads() ([]duck.ReplacePartition, error) {
 	return []duck.ReplacePartition{runs, steps}, errors.Join(err, err2)
 }
 
-// filesLoad makes ops.file of the files that differ from those of the base.
+// filesLoad stages the rows of ops.file for the files that differ from those of the base.
 func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 	var files []schema.File
 	var differ []string
@@ -83,7 +82,7 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 			was = n.base.Accounts[name].Files
 		}
 		for path, f := range a.Files {
-			if f.Kind == manifest.KindDuckDB { // it has these rows itself
+			if f.Kind == manifest.KindDuckDB { // the DuckDB file of an account contains ops.file itself
 				continue
 			}
 			if was[path] == nil || *was[path] != *f {
@@ -103,7 +102,7 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 	return stageOps(n.area, schema.Files, files, where)
 }
 
-// runsSQL is the condition for runs, by their identity.
+// runsSQL returns the SQL condition for the rows of the given runs.
 func runsSQL(runs []schema.Run) string {
 	if len(runs) == 0 {
 		return ""
@@ -138,7 +137,7 @@ func fileRow(account, path string, f *manifest.File) schema.File {
 	return row
 }
 
-// stageOps writes rows of schema ops as a private Parquet file, the one way into DuckDB.
+// stageOps writes rows of a table of schema ops into a private Parquet file, since DuckDB loads only Parquet.
 func stageOps[R any](a *Area, t schema.TableOf[R], rows []R, where string) (duck.ReplacePartition, error) {
 	l := duck.ReplacePartition{Table: t.Table, Where: where}
 	if len(rows) == 0 {

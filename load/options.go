@@ -11,20 +11,20 @@ import (
 	"spendsync/schema"
 )
 
-// Options are what a store needs to know from outside.
+// Options configure a store.
 type Options struct {
-	LockWait time.Duration // how long to wait for the store's lock
+	LockWait time.Duration // limit for waiting on the store's lock
 	DuckDB   duck.Options
 	KeepRaw  bool             // keep the raw replies of the stored days
-	Version  string           // of the binary, for the manifest
+	Version  string           // version of the binary, recorded in the manifest
 	Log      *slog.Logger     // nil: silent
-	Now      func() time.Time // for "today" only; nil: the clock
+	Now      func() time.Time // nil: the system's clock
 
 	// disk is the file system; zero: the operating system's.
 	disk durable.Disk
 
-	// crash is called before every named step of publishing; an error ends the
-	// run there, as if the process had died: nothing is cleaned up.
+	// crash is for tests. It is called before every named step of publishing. An error ends the run there without
+	// cleaning up, as if the process had died.
 	crash func(step string) error
 }
 
@@ -45,14 +45,13 @@ func (o Options) filled() Options {
 	return o
 }
 
-// place is the store in which commits are made.
+// place returns the place for commits in a folder.
 func (o Options) place(dir string) commit.Place {
 	return commit.Place{Dir: dir, Disk: o.disk, Log: o.Log, Crash: o.crash}
 }
 
-// ReadRaw makes a day's rows again from its stored replies. The store does not
-// know the service, so the caller brings this.
-// The pages come one by one, each lent, and an error of reading them is to be handed back. pieces are what they
-// answered, see [manifest.Meaning].
+// ReadRaw makes a day's rows from its stored replies. The caller provides it, because this package does not know the
+// service. Each page is valid only until the next iteration, and an error from pages must be returned. pieces are the
+// questions that the pages answer, see [manifest.Meaning].
 type ReadRaw func(account string, day schema.Date, pieces []schema.Piece, pages iter.Seq2[[]byte, error]) (
 	*schema.SpendRows, error)

@@ -15,19 +15,18 @@ import (
 	"spendsync/schema"
 )
 
-// Preview is what a generation will show once it is published: it decides how the run ends and what its record
-// contains.
+// Preview describes a generation before it is published. From it the caller makes the record of the run and decides its
+// exit code.
 type Preview struct {
 	Generation int64
-	Coverage   []schema.DayCoverage // of this account, as of now
-	// NewlyLost are days that can never be known in full, and that no run has
-	// reported before this one.
+	Coverage   []schema.DayCoverage // of this account
+	// NewlyLost are days that can never be known in full and that no earlier run has reported.
 	NewlyLost []schema.Date
-	// Notes are the differences of this account, accepted or not.
+	// Notes are the noted differences of this account, accepted or not.
 	Notes []manifest.Note
-	// ViewErrors name the views and marts that could not be made. The stored data is complete without them.
+	// ViewErrors are the errors of models that could not be made. The stored data is complete nevertheless.
 	ViewErrors []error
-	// Restatements is how many lines spend_change gains.
+	// Restatements is the number of new lines in spend_change.
 	Restatements int
 }
 
@@ -37,21 +36,22 @@ type RunRecord struct {
 	Steps []schema.Step
 }
 
-// Publication is what a run publishes: the parts whose files are in its area.
+// Publication is what a run publishes. The files of the changes are in the area.
 type Publication struct {
 	Area    *Area
 	Changes []StagedChange
-	// Repair makes again what follows from the other files: the DuckDB file, and every mart and copy.
+	// Repair rebuilds everything that is derived: the DuckDB file, the marts and the copies.
 	Repair bool
-	// Record makes the record of the run, of what the generation will show.
+	// Record returns the record of the run, given a preview of the generation.
 	Record func(Preview) RunRecord
 }
 
-// Publish builds the next generation from the parts and publishes it, all or none. The published one stays untouched
-// until then. Publish returns [durable.ErrLocked] if other accounts' runs hold the store for longer than the wait.
+// Publish builds the next generation with the changes and publishes all of it or nothing. Until then the published
+// generation is untouched. It returns [durable.ErrLocked] if runs of other accounts hold the store's lock for longer
+// than Options.LockWait.
 //
-// After an error the old generation is still published, and the parts may be published again; or, if the commit had
-// started, the new one will be published as soon as the store is opened again.
+// After an error the old generation is still published, and the changes may be published again. The exception is an
+// error after the commit has started: then the next start of any run publishes the new generation.
 func (s *Store) Publish(ctx context.Context, p Publication) (_ *manifest.Manifest, err error) {
 	err = s.whileLocked(ctx, func() (err error) {
 		n, err := begin(s, p)
@@ -82,7 +82,7 @@ func (s *Store) Publish(ctx context.Context, p Publication) (_ *manifest.Manifes
 	return s.base, nil
 }
 
-// begin begins the generation with what the run brings.
+// begin begins the generation and applies the changes of the run.
 func begin(s *Store, p Publication) (*generation, error) {
 	n, err := newGeneration(s, p.Area, p.Repair)
 	if err != nil {
@@ -98,7 +98,7 @@ func begin(s *Store, p Publication) (*generation, error) {
 	return n, errors.Join(n.addLines(), n.addCalendar(), n.readLedgers(), upgrader{n}.upgrade())
 }
 
-// preview is what the generation will show at an instant.
+// preview returns the preview of the generation as of now.
 func (n *generation) preview(now time.Time, viewErrors []error) Preview {
 	account := n.store.account
 	a := n.next.Accounts[account]
@@ -111,7 +111,7 @@ func (n *generation) commit(ctx context.Context) error {
 	if err := n.writeManifest(); err != nil {
 		return err
 	}
-	// The last moment to stop: after this the run is published.
+	// After this check the run can no longer be stopped.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -134,8 +134,8 @@ func (n *generation) commit(ctx context.Context) error {
 	return nil
 }
 
-// writeManifest stages the manifest: the account files that differ, and last the root that names
-// them. The account files that it no longer names go after the commit.
+// writeManifest stages the manifest: first the account files that differ, then the root, which names them. The account
+// files that it replaces are removed after the commit.
 func (n *generation) writeManifest() error {
 	s := n.store
 	e, err := n.next.Encode()
@@ -155,7 +155,7 @@ func (n *generation) writeManifest() error {
 	return err
 }
 
-// writeCommit publishes the staged files, all or none.
+// writeCommit publishes the staged files.
 func (n *generation) writeCommit(r commit.Record) error {
 	s := n.store
 	return s.place().Write(r, s.base, func() error {
@@ -167,8 +167,8 @@ func (n *generation) writeCommit(r commit.Record) error {
 	})
 }
 
-// fence checks at the last moment that the base is still the published generation. While the lock is held it
-// is; on a volume that does not honor locks, two runs may have come this far.
+// fence checks right before the commit that the base is still the published generation. The store's lock ensures this,
+// except on a volume that does not honor locks.
 func (n *generation) fence(r commit.Record) error {
 	s := n.store
 	other, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))

@@ -13,14 +13,14 @@ import (
 	"spendsync/schema"
 )
 
-// Replies are the replies of one day: those that are stored, and those that a run is reading, in its area. The methods
-// are for one goroutine; several days may be read at the same time.
+// Replies manages the replies of one day: the stored ones, and the new ones that a run puts into its area. A Replies is
+// for one goroutine; several days may be read concurrently.
 type Replies struct {
 	store *Store
 	area  *Area
 	day   schema.Date
-	read  map[string]*manifest.File // by published path
-	same  map[string]bool           // of these, the stored ones that stay published
+	read  map[string]*manifest.File // the new replies, by published path
+	same  map[string]bool           // paths in read whose reply is stored already and stays
 }
 
 // Replies returns the replies of a day.
@@ -46,8 +46,8 @@ func (r *Replies) Pages() iter.Seq2[[]byte, error] {
 	return manifest.RawPages(r.store.opts.disk, r.store.dir, a, a.RawPages(r.day))
 }
 
-// Put keeps one reply that is read, with its fingerprint. It is published only with its day. If the stored reply is the
-// same and undamaged, it stays.
+// Put stages one new reply. It is published together with its day. If the stored reply of the page has the same
+// fingerprint and is intact, that one stays.
 func (r *Replies) Put(page int, body []byte, rows int64, fingerprint string) error {
 	s := r.store
 	if !s.opts.KeepRaw {
@@ -72,7 +72,7 @@ func (r *Replies) Put(page int, body []byte, rows int64, fingerprint string) err
 	return nil
 }
 
-// place returns where a reply that was read is.
+// place returns the file of a new reply.
 func (r *Replies) place(path string) string {
 	if r.same[path] {
 		return filepath.Join(r.store.dir, path)
@@ -80,13 +80,13 @@ func (r *Replies) place(path string) string {
 	return r.area.path(path)
 }
 
-// Count returns how many replies were read.
+// Count returns the number of new replies.
 func (r *Replies) Count() int { return len(r.read) }
 
-// Drop forgets all replies that were read: the reading starts again, or the content of the day is as stored.
+// Drop discards all new replies: the day is read again, or is unchanged.
 func (r *Replies) Drop() error { return r.DropPages(1, math.MaxInt) }
 
-// DropPages forgets the replies that were read with these numbers, the last excluded. Those behind them move up.
+// DropPages discards the new replies number first up to, not including, end. Later ones move up.
 func (r *Replies) DropPages(first, end int) error {
 	disk, page := r.store.opts.disk, 0
 	drop := func(path string) error {
@@ -121,8 +121,8 @@ func (r *Replies) DropPages(first, end int) error {
 	return nil
 }
 
-// Quarantine keeps the replies that were read, and after them the refused one. It reports whether something is kept:
-// nothing is if the store keeps no replies, or if none came.
+// Quarantine puts the new replies into quarantine, followed by the refused one. It reports whether it stored anything:
+// it does not if the store keeps no replies, or if no reply came.
 func (r *Replies) Quarantine(d quarantine.Day, refused []byte) (kept bool, err error) {
 	s := r.store
 	if !s.opts.KeepRaw || len(r.read) == 0 && refused == nil && d.Refusal == nil {

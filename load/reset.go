@@ -16,19 +16,19 @@ import (
 	"spendsync/load/quarantine"
 )
 
-// Reset is what a reset of an account did.
+// Reset describes a finished reset of an account.
 type Reset struct {
-	Generation int64  `json:"generation"` // the one without the account
-	Aside      string `json:"aside"`      // the folder, below the data directory
-	Files      int    `json:"files"`      // that were moved there
+	Generation int64  `json:"generation"` // generation that lacks the account
+	Aside      string `json:"aside"`      // folder with the files, below the data directory
+	Files      int    `json:"files"`      // number of moved files
 }
 
 // asideFolder is the folder in the data directory for files that were moved out of the store.
 const asideFolder = "aside"
 
-// Reset publishes a generation without the account, and moves all files of the account aside: its published files, its
-// ledger, and its quarantine. Nothing is deleted, and nothing of other accounts changes. It publishes as a run does,
-// so that whenever it dies, the store has either everything of the account or nothing.
+// Reset publishes a generation without the account, and moves the account's published files, ledger and quarantine
+// aside. Nothing is deleted, and other accounts are unchanged. It publishes by a commit, so if it dies, the store has
+// either the complete account or nothing of it.
 func (s *Store) Reset(ctx context.Context, runID string) (r Reset, err error) {
 	a, err := s.Begin(runID)
 	if err != nil {
@@ -93,8 +93,8 @@ func without(s *Store, a *Area) (*generation, error) {
 	return n, nil
 }
 
-// moveAside lets a copy of every file of the account take its place below a folder, and the
-// file itself go. The published generation stays whole until the next one has been published.
+// moveAside stages a copy of every file of the account below the folder, and schedules the removal of the original.
+// Until the commit the published generation is complete.
 func (n *generation) moveAside(ctx context.Context, folder string) (files int, err error) {
 	s := n.store
 	found, err := manifest.FilesIn(s.opts.disk, s.dir, s.account)
@@ -128,8 +128,7 @@ func (n *generation) moveAside(ctx context.Context, folder string) (files int, e
 	return files, nil
 }
 
-// removeEmptyFolders removes the folders of the account in which files were. One that stays
-// harms nothing.
+// removeEmptyFolders removes the folders that the removed files have left empty. Failures are harmless.
 func removeEmptyFolders(s *Store, gone []string) {
 	for _, p := range gone {
 		for dir := path.Dir(p); strings.Contains(dir, "/account="); dir = path.Dir(dir) {

@@ -13,7 +13,7 @@ import (
 	"spendsync/schema"
 )
 
-// StoredTable reads an account's rows of a table that has one file per account.
+// StoredTable reads the account's rows of a table with one file per account.
 func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 	path := manifest.PartPath(t.Table, s.account, 0)
 	info := s.Account().Files[path]
@@ -23,7 +23,7 @@ func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 	return manifest.Rows(s.opts.disk, s.dir, path, info, t)
 }
 
-// StoredHistory reads an account's versions and their memory.
+// StoredHistory reads the account's versions of a table, and their memory.
 func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R]) (history.Versions[R], error) {
 	rows, err := StoredTable(s, t)
 	h := history.Versions[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}
@@ -37,7 +37,7 @@ func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R])
 	return withNewColumns[R, P](t, h, added)
 }
 
-// StoredColumns reads some columns of an account's rows in batches.
+// StoredColumns reads some columns of the account's rows in batches.
 func StoredColumns[R any](s *Store, t schema.TableOf[R], columns ...string) iter.Seq2[[]R, error] {
 	path := manifest.PartPath(t.Table, s.account, 0)
 	info := s.Account().Files[path]
@@ -47,7 +47,7 @@ func StoredColumns[R any](s *Store, t schema.TableOf[R], columns ...string) iter
 	return manifest.Batches(s.opts.disk, s.dir, path, info, t, columns...)
 }
 
-// AddedColumns returns the tracked columns with which no stored row of an account has been read.
+// AddedColumns returns the tracked columns that a table has gained since the account's file was written.
 func AddedColumns[R any](s *Store, t schema.TableOf[R]) ([]string, error) {
 	path := manifest.PartPath(t.Table, s.account, 0)
 	if s.Account().Files[path] == nil {
@@ -56,8 +56,7 @@ func AddedColumns[R any](s *Store, t schema.TableOf[R]) ([]string, error) {
 	return parquet.Added(s.opts.disk, filepath.Join(s.dir, path), t.Table)
 }
 
-// PutTable stages all rows of an account's table. Equal rows give an equal file, and then the stored one
-// stays.
+// PutTable stages all rows of the account in a table. If the rows are unchanged, the stored file stays.
 func PutTable[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], rows []R) error {
 	return putRows(s, a, to, t.Table, func(out io.Writer) (int64, error) {
 		return parquet.WriteRows(out, t, slices.Values(rows))
@@ -78,16 +77,17 @@ func putRows(s *Store, a *Area, to *StagedChange, t *schema.Table, write func(io
 	return nil
 }
 
-// PutHistory stages an account's versions and their memory.
+// PutHistory stages the account's versions of a table, and their memory.
 func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R],
 	h history.Versions[R]) error {
 	to.Memory[t.Name] = h.Memory
 	return PutTable(s, a, to, t, h.Rows)
 }
 
-// PutGroups stages an account's versions after those of some groups have advanced to the instant at: names, sorted, of
-// a [schema.Grouped] table. It holds the versions of one group at a time. Other groups cost next to nothing, see
-// [parquet.ReplaceGroups]. If [AddedColumns] has some, names must have all groups.
+// PutGroups stages the account's versions of a [schema.Grouped] table, in which advance computes the new versions of
+// the named groups as of the instant at. names must be sorted; if [AddedColumns] returns any column, names must have
+// all groups. Only one group is in memory at a time, and the other groups are copied cheaply, see
+// [parquet.ReplaceGroups].
 func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], names []string,
 	at schema.Instant, advance func(string, history.Versions[R]) (history.Versions[R], history.Stats, error)) error {
 	was, changed := s.Account().Memory[t.Name], []string{}
@@ -130,7 +130,7 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 	return err
 }
 
-// checkedFile returns where an account's file of a table is, once its bytes are checked; empty: there is none.
+// checkedFile checks the bytes of the account's file of a table and returns its path; empty: there is no file.
 func (s *Store) checkedFile(t *schema.Table) (string, error) {
 	path := manifest.PartPath(t, s.account, 0)
 	info := s.Account().Files[path]
@@ -140,8 +140,7 @@ func (s *Store) checkedFile(t *schema.Table) (string, error) {
 	return filepath.Join(s.dir, path), manifest.CheckBytes(s.opts.disk, s.dir, path, info)
 }
 
-// PutMemory stages the memory of unchanged versions: their file stays. If there is none yet, it stages one without
-// rows.
+// PutMemory stages the memory of unchanged versions. Their file stays; if there is none yet, it stages an empty one.
 func PutMemory[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], m history.Memory) error {
 	to.Memory[t.Name] = m
 	path := manifest.PartPath(t.Table, s.account, 0)
@@ -152,7 +151,7 @@ func PutMemory[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], 
 	return nil
 }
 
-// StoredReadings returns when each part of the account's settings was last read.
+// StoredReadings returns when each part of the account's settings was last read in full.
 func StoredReadings(s *Store) (history.Readings, error) {
 	if a := s.Account(); s.base != nil && s.base.SchemaVersion < schema.Readings.Since {
 		return readingsOfMemory(s.opts.disk, s.dir, s.account, a)

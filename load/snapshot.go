@@ -20,9 +20,8 @@ import (
 // or it is damaged.
 var ErrMoved = errors.New("the store has moved on")
 
-// Snapshot is the set of files of one published generation. It is read without a lock, also from a
-// read-only volume: a run that publishes meanwhile replaces files under their names, so every file is
-// compared with its hash while it is read.
+// Snapshot is the set of files of one published generation. It needs no lock, so a read-only volume is enough. A run
+// may replace files meanwhile, so every file is compared with its hash while it is read.
 type Snapshot struct {
 	Manifest *manifest.Manifest
 	Files    []SnapshotFile // all files of the generation; manifest.json is the last
@@ -30,22 +29,22 @@ type Snapshot struct {
 	dir string
 }
 
-// SnapshotFile is a file of a generation. Of a ledger it is the published part.
+// SnapshotFile is a file of a generation, or the published part of a ledger file.
 type SnapshotFile struct {
 	Path   string // below the data directory
 	Bytes  int64
 	SHA256 string
 
-	text []byte // of the manifest, which is replaced first of all
+	text []byte // the content of manifest.json, because the file may be replaced at any time
 }
 
-// ReadSnapshot reads which files belong to the published generation.
+// ReadSnapshot returns the files of the published generation.
 func ReadSnapshot(dir string) (*Snapshot, error) {
 	var before []byte
 	for {
 		text, err := durable.OS.ReadFile(filepath.Join(dir, manifest.FileName), durable.MaxText)
 		if errors.Is(err, fs.ErrNotExist) {
-			_, err = manifest.Read(dir) // which reports the error
+			_, err = manifest.Read(dir) // for the error: an empty folder, or a damaged store
 		}
 		if err != nil {
 			return nil, err
@@ -57,7 +56,7 @@ func ReadSnapshot(dir string) (*Snapshot, error) {
 		if err = m.Load(durable.OS, dir, m.AccountNames()...); err == nil {
 			return newSnapshot(dir, m, text), nil
 		}
-		// A commit may have removed an account's file since.
+		// If a commit has removed an account's file meanwhile, the manifest has changed too.
 		if bytes.Equal(text, before) {
 			return nil, err
 		}
@@ -87,11 +86,11 @@ func newSnapshot(dir string, m *manifest.Manifest, text []byte) *Snapshot {
 	return s
 }
 
-// Root is the file that is replaced last: its hash identifies the generation.
+// Root returns manifest.json, whose hash identifies the generation.
 func (s *Snapshot) Root() SnapshotFile { return s.Files[len(s.Files)-1] }
 
-// Open opens a file of the snapshot. Reading it returns [ErrMoved] in place of its last bytes if they are not those of
-// the generation.
+// Open opens a file of the snapshot. If its content is not that of the generation, reading fails with [ErrMoved] before
+// the last bytes are delivered.
 func (s *Snapshot) Open(f SnapshotFile) (io.ReadCloser, error) {
 	if f.text != nil {
 		return io.NopCloser(newHashed(f, bytes.NewReader(f.text))), nil
@@ -108,8 +107,8 @@ func (s *Snapshot) Open(f SnapshotFile) (io.ReadCloser, error) {
 	}{newHashed(f, file), file}, nil
 }
 
-// Moved explains an [ErrMoved]: nil if the store has published since or is publishing, so that reading
-// it again helps; else the damage.
+// Moved explains an [ErrMoved]. It returns nil if the store has published or is publishing, so that another attempt
+// makes sense, and else the damage.
 func (s *Snapshot) Moved(err error) error {
 	now, readErr := ReadSnapshot(s.dir)
 	if readErr != nil {
@@ -125,7 +124,7 @@ func (s *Snapshot) Moved(err error) error {
 	return durable.Damaged(movedPath(err), "spendsync verify", "its bytes are not those that were published")
 }
 
-// movedError names the file.
+// movedError is an [ErrMoved] that names the file.
 type movedError struct{ path string }
 
 func (e *movedError) Error() string { return e.path + ": " + ErrMoved.Error() }
@@ -139,7 +138,7 @@ func movedPath(err error) string {
 	return manifest.FileName
 }
 
-// hashed reads the published part of a file and compares it with its hash at the end.
+// hashed reads the published part of a file, and compares its hash at the end.
 type hashed struct {
 	of   SnapshotFile
 	from io.Reader
@@ -160,7 +159,7 @@ func (h *hashed) Read(p []byte) (int, error) {
 	h.left -= int64(n)
 	switch {
 	case h.left == 0 && h.of.SHA256 != "" && hex.EncodeToString(h.sum.Sum(nil)) != h.of.SHA256:
-		return 0, &movedError{h.of.Path} // and whoever sends the file sends no whole one
+		return 0, &movedError{h.of.Path} // the last bytes are withheld, so an upload fails
 	case errors.Is(err, io.EOF) && h.left > 0:
 		return n, &movedError{h.of.Path}
 	case errors.Is(err, io.EOF):

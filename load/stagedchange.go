@@ -7,29 +7,29 @@ import (
 	"spendsync/load/manifest"
 )
 
-// StagedChange describes some of the changes that a run publishes. Its new files are in the area of the run. It takes
-// effect only if it is passed to [Store.Publish].
+// StagedChange is a set of changes that a run wants to publish. Its files are in the area of the run. It takes effect
+// only if it is passed to [Store.Publish].
 type StagedChange struct {
 	manifest.Change
 	lines  []lines
-	groups map[string][]string // by table of versions: the groups that differ, if they are few
+	groups map[string][]string // groups that differ, by name of a grouped table; missing if they are many
 }
 
-// NewStagedChange returns a change of nothing.
+// NewStagedChange returns an empty change.
 func NewStagedChange() StagedChange {
 	return StagedChange{Change: manifest.NewChange(), groups: map[string][]string{}}
 }
 
-// PutSettled stages which campaigns are archived and were read.
+// PutSettled stages the list of campaigns that are archived and need not be read again.
 func (c *StagedChange) PutSettled(campaigns []string) {
-	sorted := append([]string{}, slices.Sorted(slices.Values(campaigns))...) // none is not unchanged
+	sorted := append([]string{}, slices.Sorted(slices.Values(campaigns))...) // not nil, which would mean unchanged
 	c.Settled = slices.Compact(sorted)
 }
 
-// mostGroups is how many groups of a table may differ for DuckDB to replace these alone.
+// mostGroups is the number of changed groups of a table up to which DuckDB replaces only those groups.
 const mostGroups = 100
 
-// adopt adds what the changes hold besides those of the manifest, and moves their files into place.
+// adopt takes over the lines and groups of the changes, and schedules the moves and removals of their files.
 func (n *generation) adopt(changes []StagedChange) {
 	for _, c := range changes {
 		maps.Copy(n.groups, c.groups)

@@ -18,14 +18,13 @@ import (
 	"spendsync/schema"
 )
 
-// Store is the data directory, held by one run of one account: no other process writes this account's files
-// until Close.
+// Store is a data directory, opened by a run of one account. Until Close no other process writes this account's files.
 type Store struct {
 	dir     string
 	account string
 	opts    Options
 	lock    io.Closer          // the account's
-	base    *manifest.Manifest // the generation this run started from; nil: none yet
+	base    *manifest.Manifest // the generation that this run has seen last; nil: there is none
 }
 
 // Open takes the account's lock, or fails at once with [durable.ErrLocked] if another run of the account holds it. It
@@ -55,7 +54,7 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 				durable.ErrStorage)
 		}
 		if slices.Contains(manifest.Folders, d) {
-			continue // the first file makes it
+			continue // created with the first file
 		}
 		if err := disk.MakeDirs(filepath.Join(dir, d)); err != nil {
 			return nil, err
@@ -68,7 +67,6 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	if s.lock == nil {
 		return nil, fmt.Errorf("account %s in %s: %w", account, dir, disk.LockedBy(lock))
 	}
-	// A started commit must finish first.
 	if err = s.recover(ctx); err == nil {
 		err = commit.TryFolders(disk, dir, account)
 	}
@@ -81,12 +79,12 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 // Close releases the account's lock.
 func (s *Store) Close() error { return durable.Storage(s.lock.Close()) }
 
-// Manifest returns the generation that the store held when it was opened, or that this run has published
-// since; nil if there is none. Only this account is sure to be loaded.
+// Manifest returns the generation that was published when the store was opened, or the one that this run has published
+// since; nil if there is none. Other accounts need not be loaded.
 func (s *Store) Manifest() *manifest.Manifest { return s.base }
 
-// Account returns this account's part of the generation. A new account is empty, and known since the first
-// day that can be asked for now.
+// Account returns this account's part of the generation. For a new account it returns an empty one that begins with the
+// first day that the report reaches now.
 func (s *Store) Account() *manifest.Account {
 	if s.base == nil || s.base.Accounts[s.account] == nil {
 		return manifest.NewAccount(schema.DateOf(s.opts.Now()) - schema.ReachDays)
@@ -94,8 +92,8 @@ func (s *Store) Account() *manifest.Account {
 	return s.base.Accounts[s.account]
 }
 
-// NamesOf returns the other accounts of the store that are pinned to an advertiser account: its numbers would be there
-// twice.
+// NamesOf returns the names of the other accounts of the store that are pinned to the advertiser account. If there are
+// any, the store would have its numbers twice.
 func (s *Store) NamesOf(advertiser string) (names []string, err error) {
 	if s.base == nil {
 		return nil, nil
@@ -112,15 +110,14 @@ func (s *Store) NamesOf(advertiser string) (names []string, err error) {
 	return names, nil
 }
 
-// recover brings the folder into the state of one generation.
+// recover finishes or removes what dead runs have left, and reads the published generation.
 func (s *Store) recover(ctx context.Context) error {
 	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if err != nil {
 		return err
 	}
 	if committing {
-		// Another account's run may be committing right now; then we wait for its lock, and its record no longer
-		// exists when we get it.
+		// If another account's run is committing right now, its commit has ended by the time we have the lock.
 		if err := s.whileLocked(ctx, func() error { return nil }); err != nil {
 			return err
 		}
@@ -138,18 +135,18 @@ func (s *Store) recover(ctx context.Context) error {
 	return s.lookAround(ctx)
 }
 
-// published reads the published manifest with this account, and no other. It returns known if that is
-// still published.
+// published reads the published manifest with only this account loaded. It returns known if that is still the published
+// one.
 func (s *Store) published(known *manifest.Manifest) (*manifest.Manifest, error) {
 	return manifest.ReadAccounts(s.opts.disk, s.dir, known, s.account)
 }
 
-// lookAround compares the published folders with the manifest, by names and sizes: it refuses a store that
-// was set back, and warns of files that do not belong there.
+// lookAround compares the names and sizes of the files with the manifest. It refuses a store that was set back to an
+// older generation, and warns about files that do not belong to it.
 func (s *Store) lookAround(ctx context.Context) error {
 	newer, files, err := s.newest(ctx)
 	if err == nil && newer.Path != "" {
-		// Another account's run may be committing right now; then its files are the newer ones.
+		// The newer files may belong to a commit of another account that is under way.
 		err = s.whileLocked(ctx, func() (err error) {
 			if s.base, err = s.published(s.base); err == nil {
 				newer, files, err = s.newest(ctx)
@@ -168,8 +165,8 @@ func (s *Store) lookAround(ctx context.Context) error {
 
 func (s *Store) place() commit.Place { return s.opts.place(s.dir) }
 
-// newest returns a part that is newer than the manifest; its path is empty if there is none. The files are those of
-// this account, with their sizes, and of the accounts whose ledgers have grown since the generation.
+// newest returns a part of the store that is newer than the manifest; without a path if there is none. files are the
+// sizes of the files of this account and of the accounts whose ledgers have grown.
 func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map[string]int64, err error) {
 	grown, err := s.base.GrownLedgers(s.opts.disk, s.dir)
 	if err == nil {
@@ -186,14 +183,14 @@ func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map
 	}
 	info, err := s.opts.disk.Lstat(filepath.Join(s.dir, duck.FileName))
 	if err != nil || info.Size() == s.base.Warehouse.Bytes {
-		return newer, files, nil // a file that is missing is built again
+		return newer, files, nil // a missing file is built again
 	}
 	newer, err = newerDuckDB(ctx, s.base, s.dir, s.opts.DuckDB)
 	return newer, files, err
 }
 
-// whileLocked waits for the lock that covers building the DuckDB file and the commit, which all accounts share. It ends
-// the commit of a publisher that died, and does the work.
+// whileLocked waits for the store's lock, which all accounts share, finishes the commit of a dead run, and then does
+// the work.
 func (s *Store) whileLocked(ctx context.Context, work func() error) error {
 	unlock, err := lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
 	if err != nil {
@@ -203,14 +200,14 @@ func (s *Store) whileLocked(ctx context.Context, work func() error) error {
 		err = work()
 	}
 	if unlockErr := unlock(); unlockErr != nil {
-		// What is published is published; the lock dies with the process.
+		// Not an error: the generation is published, and the lock ends with the process.
 		s.opts.Log.Warn("the store's lock could not be released", "error", unlockErr)
 	}
 	return err
 }
 
-// dropDeadStaging removes what earlier runs of this account left. None of them is alive: this run holds the
-// account's lock.
+// dropDeadStaging removes the staged files of earlier runs of this account. They are dead: this run has the account's
+// lock.
 func dropDeadStaging(s *Store) error {
 	root := filepath.Join(s.dir, "staging")
 	entries, err := s.opts.disk.ReadDir(root)
@@ -228,8 +225,8 @@ func dropDeadStaging(s *Store) error {
 	return nil
 }
 
-// FindSetBack reports, without a lock, whether a store was set back to the generation of its manifest, by
-// the names and sizes of its files; nil if not. Every command that publishes refuses such a store.
+// FindSetBack returns the damage of a store that was set back to an older generation, which every command that
+// publishes refuses; nil if it was not. It compares names and sizes of files, and takes no lock.
 func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	files, err := manifest.FilesIn(durable.OS, dir)
 	if err != nil {
@@ -239,7 +236,7 @@ func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	if err != nil || newer.Path == "" {
 		return nil, err
 	}
-	// A run that publishes meanwhile brings newer parts first, and its manifest last.
+	// A commit under way also has newer parts: it moves the manifest last.
 	committing, err := durable.OS.Exists(filepath.Join(dir, manifest.CommitName))
 	if err != nil || committing {
 		return nil, err
@@ -250,17 +247,17 @@ func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	return m.SetBack(newer), nil
 }
 
-// refusal is the error of a command that would publish onto a store that was set back.
+// refusal returns the error of publishing to a store that was set back.
 func refusal(d *durable.Damage) error { return fmt.Errorf("%w; nothing is published; %s", d, d.Repair) }
 
-// warnOfStrays logs files that do not belong into the published folders. It removes none: they may be
-// needed.
+// warnOfStrays logs the files in the published folders that do not belong to the store. It removes none: somebody may
+// need them.
 func (s *Store) warnOfStrays(files map[string]int64) error {
 	found := s.base.Strays(files)
 	if len(found) == 0 {
 		return nil
 	}
-	// Another account's run may have published some of them since the manifest was read.
+	// Some may have been published by another account's run since the manifest was read.
 	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if committing || err != nil {
 		return err
@@ -278,12 +275,12 @@ func (s *Store) warnOfStrays(files map[string]int64) error {
 	return nil
 }
 
-// Quarantined returns the days of an account that are in quarantine, oldest first, without a lock.
+// Quarantined returns the quarantined days of an account, oldest first. It takes no lock.
 func Quarantined(dir, account string) ([]quarantine.Day, error) {
 	return quarantine.Folder{Disk: durable.OS, Dir: dir, Account: account}.Days()
 }
 
-// Quarantine is the folder of the replies of the account's days that could not be proven.
+// Quarantine returns the account's quarantine.
 func (s *Store) Quarantine() quarantine.Folder {
 	return quarantine.Folder{Disk: s.opts.disk, Dir: s.dir, Account: s.account}
 }

@@ -12,7 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// StoredTracker returns the stored rows of a day of the tracker's exports, in key order. A damaged day has none.
+// StoredTracker returns the stored tracker rows of a day, in key order. For a damaged file it returns none: the export
+// replaces it.
 func StoredTracker(s *Store, day schema.Date) (rows []schema.TrackerDay, err error) {
 	t := schema.TrackerDaily
 	path := manifest.PartPath(t.Table, s.account, day)
@@ -29,15 +30,15 @@ func StoredTracker(s *Store, day schema.Date) (rows []schema.TrackerDay, err err
 	return rows, err
 }
 
-// TrackerFile is where the rows of a day come from.
+// TrackerFile is the export from which the rows of a day were read.
 type TrackerFile struct {
 	Name   string // without its folder
 	ReadAt schema.Instant
 }
 
-// PutTracker stages one day of a tracker's export in the place of the stored one, with the lines of tracker_change for
-// their differences, and reports whether there are any. Both have their rows in key order. Rows stored with the
-// same numbers keep the run that brought them. The first file of a day brings no lines.
+// PutTracker stages the rows of a day from a tracker's export, and lines of tracker_change for the differences from the
+// stored rows. It reports whether there are differences. stored and rows must be in key order. Unchanged rows keep
+// their run ID. The first file of a day gives no lines.
 func PutTracker(s *Store, a *Area, to *StagedChange, day schema.Date, stored, rows []schema.TrackerDay,
 	from TrackerFile) (bool, error) {
 	t := schema.TrackerDaily
@@ -88,7 +89,8 @@ func compareTrackerKeys(a, b *schema.TrackerDay) int {
 	return cmp.Or(cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.SourceID, b.SourceID))
 }
 
-// trackerChange is the difference between two rows of a key; one of them may be empty.
+// trackerChange returns the line for the difference between two rows of a key. For an inserted or deleted row the other
+// one is empty.
 func trackerChange(old, row *schema.TrackerDay, op string, from TrackerFile) schema.TrackerChange {
 	return schema.TrackerChange{ReportDate: max(old.ReportDate, row.ReportDate),
 		CampaignID: cmp.Or(row.CampaignID, old.CampaignID), SourceID: cmp.Or(row.SourceID, old.SourceID),

@@ -10,15 +10,15 @@ import (
 	"spendsync/schema"
 )
 
-// updates are what the DuckDB file of the base needs to become that of the generation.
+// updates are the changes that turn the base's DuckDB file into the file of the generation.
 type updates struct {
-	loads    []duck.ReplacePartition // of the tables of main
+	loads    []duck.ReplacePartition // into the tables of schema main
 	changed  map[schema.Date]bool
-	dead     int64 // rows of the file that others replace
-	versions int64 // rows of the tables of versions that are loaded whole
+	dead     int64 // rows that the loads replace: dead space in the file
+	versions int64 // rows of versioned tables that are loaded completely
 }
 
-// updates returns what brings the DuckDB file of the base to the generation.
+// updates returns the loads for the staged files.
 func (n *generation) updates() (updates, error) {
 	u, account := updates{changed: map[schema.Date]bool{}}, n.store.account
 	was, is := accountOf(n.base, account, 0), n.next.Accounts[account]
@@ -58,7 +58,7 @@ func (n *generation) updates() (updates, error) {
 	return u, nil
 }
 
-// linesLoad loads the new lines of a file, or all if one of them has taken the place of a stored one.
+// linesLoad returns the load of the new lines of a file, or of all its lines if a new line has replaced a stored one.
 func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) duck.ReplacePartition {
 	load := duck.ReplacePartition{Table: t, Files: []string{n.area.path(path)},
 		Where: duck.PartSQL(t, n.store.account, day)}
@@ -68,8 +68,8 @@ func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) du
 	return load
 }
 
-// addTables adds the tables of one file that are new. Of a table of versions of which few groups differ, it replaces
-// those alone.
+// addTables adds the loads of the staged tables with one file per account. If few groups of a table differ, only those
+// are replaced.
 func (u *updates) addTables(n *generation, is *manifest.Account) {
 	account := n.store.account
 	for _, t := range schema.Tables {

@@ -15,12 +15,11 @@ import (
 	"spendsync/schema"
 )
 
-// upgrader brings what the base has of every account to this version of the tables.
+// upgrader converts the base's files of all accounts to this version of the tables.
 type upgrader struct{ *generation }
 
-// upgrade writes again every Parquet file of a table that has changed since the version of the base, of every
-// account: a folder has files of one schema, since readers of several files refuse others or drop columns. It removes
-// the replies of the settings that version 10 kept.
+// upgrade rewrites the Parquet files of every table whose columns have changed since the base's version, because
+// readers that glob a folder expect one schema. It removes the stored replies of settings, which only version 10 kept.
 func (n upgrader) upgrade() error {
 	if n.base == nil || n.base.SchemaVersion == schema.Version {
 		return nil
@@ -31,7 +30,7 @@ func (n upgrader) upgrade() error {
 		}
 		files := n.next.Accounts[account].Files
 		for _, path := range slices.Sorted(maps.Keys(files)) {
-			if files[path].Kind == manifest.KindSettings { // each version has its JSON
+			if files[path].Kind == manifest.KindSettings { // the column raw of each version has the same JSON
 				delete(files, path)
 				n.files.removes = append(n.files.removes, path)
 				continue
@@ -51,10 +50,10 @@ func (n upgrader) upgrade() error {
 	return nil
 }
 
-// labelsSince is the version of the tables since which the names of campaigns are no part of a day's content.
+// labelsSince is the first version of the tables in which a day's hash does not cover campaign names.
 const labelsSince = 12
 
-// hashes makes the hashes of the stored days' content again, which the names of campaigns were part of.
+// hashes recomputes the hashes of stored days from before labelsSince.
 func (n upgrader) hashes(account string) error {
 	if n.base.SchemaVersion >= labelsSince {
 		return nil
@@ -81,11 +80,11 @@ func (n upgrader) hashes(account string) error {
 	return nil
 }
 
-// sourceBids is the name under which version 11 of the tables remembers when each campaign's bids were last read.
+// sourceBids is the key in version 11's memory for the times when each campaign's bids were last read.
 const sourceBids = "source_bids"
 
-// confirmations makes the readings of an account from the memories of version 11 of the tables, which had the
-// instants of all entities. A run that has staged its own readings has made them from the same memories.
+// confirmations creates the table of readings from version 11's memory, in which every entity had its own time of
+// confirmation. If the run has staged readings already, it has made them from the same memory.
 func (n upgrader) confirmations(account string) error {
 	a, path := n.next.Accounts[account], manifest.PartPath(schema.Readings.Table, account, 0)
 	if len(a.Memory) == 0 {
@@ -111,7 +110,7 @@ func (n upgrader) confirmations(account string) error {
 	return nil
 }
 
-// readingsOfMemory returns the readings of an account of version 11 of the tables.
+// readingsOfMemory returns the readings of an account from version 11's memory.
 func readingsOfMemory(d durable.Disk, dir, account string, a *manifest.Account) (history.Readings, error) {
 	readings := history.Readings{}
 	for campaign, at := range a.Memory[sourceBids].Exceptions {
@@ -138,7 +137,7 @@ func readingsOfMemory(d durable.Disk, dir, account string, a *manifest.Account) 
 	return readings, nil
 }
 
-// file writes a published file again.
+// file rewrites a published file with the columns of this version.
 func (n upgrader) file(account, path string, t *schema.Table) error {
 	disk, a := n.store.opts.disk, n.next.Accounts[account]
 	full, was := filepath.Join(n.store.dir, path), a.Files[path]

@@ -30,19 +30,18 @@ type Verification struct {
 	Rows       int64 `json:"rows"`
 	Days       int   `json:"days"`
 	RawPages   int   `json:"raw_pages"`
-	// Unlocked reports that the store's lock could not be taken for lack of permissions. No generation was published
-	// meanwhile, or there would be no report.
+	// Unlocked means that the verification ran without the store's lock, for lack of permissions. It would have failed
+	// if a generation had been published meanwhile.
 	Unlocked bool              `json:"unlocked,omitempty"`
 	Damages  []*durable.Damage `json:"damages"`
-	// Unproven are the accounts without stored proof that the report is theirs. This is not damage.
+	// Unproven are the accounts without stored proof that their report belongs to them. This is not damage.
 	Unproven []duck.Unproven `json:"unproven_accounts"`
 }
 
-// Verify checks everything that is published: every file's bytes against the manifest, every day's rows
-// against its sums, its hash and its stored replies, and the DuckDB file against the Parquet files, row by
-// row. It finds as many damages as there are; an error means that it could not look. It changes nothing, but
-// it ends a commit that a dead run has left. It needs no lock of a user who may only read the store: the
-// result records that.
+// Verify checks everything that is published: the bytes of every file against the manifest, the rows of every day
+// against their sums, hash and stored replies, and every row of the DuckDB file against the Parquet files. It returns
+// all damage that it finds; an error means that it could not check. It changes nothing, except that it finishes the
+// commit of a dead run. A user who may only read the store needs no lock, see Verification.Unlocked.
 func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Verification, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -93,8 +92,8 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Verificat
 	return &v.report, nil
 }
 
-// stillPublished refuses a verification without the lock if a run published meanwhile: the files looked at
-// were of two generations.
+// stillPublished returns an error if a run has published during a verification without the lock: the checked files were
+// of two generations.
 func (v *verifier) stillPublished() error {
 	committing, err := v.opts.disk.Exists(filepath.Join(v.dir, manifest.CommitName))
 	if err != nil {
@@ -116,18 +115,18 @@ type verifier struct {
 	opts     Options
 	manifest *manifest.Manifest
 	raw      ReadRaw
-	setBack  *durable.Damage // a part is newer than the manifest; nil: none is
+	setBack  *durable.Damage // set if a part of the store is newer than the manifest
 
 	mu     sync.Mutex
 	report Verification
 }
 
-// nameRepairs names for each damaged file what repairs it now: the replies make a day again, the service a reply as
-// long as its day is in reach, and a backup what follows from nothing.
+// nameRepairs sets the repair of each damage: a day is made again from its replies, a reply is read again while the
+// service still has its day, and all else needs a backup.
 func (v *verifier) nameRepairs() {
 	for _, d := range v.report.Damages {
 		if v.setBack != nil && d != v.setBack {
-			d.Repair = "see " + manifest.FileName // another command would forget the newer parts
+			d.Repair = "see " + manifest.FileName // any other repair would forget the newer parts
 			continue
 		}
 		for name, a := range v.manifest.Accounts {
@@ -143,7 +142,7 @@ func (v *verifier) nameRepairs() {
 	}
 }
 
-// repairReply returns what brings back a stored reply of a day.
+// repairReply returns the repair of a damaged reply.
 func (v *verifier) repairReply(account string, day schema.Date) string {
 	if schema.DaysUntilUnreachable(day, schema.DateOf(v.opts.Now())) <= 0 {
 		return manifest.RepairLost + "; the stored numbers of the day are complete without it"
@@ -164,7 +163,7 @@ func (v *verifier) recordDamage(err error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	same := func(o *durable.Damage) bool { return o.Path == d.Path && o.What == d.What }
-	if !slices.ContainsFunc(v.report.Damages, same) { // a reply is met by itself and with its day
+	if !slices.ContainsFunc(v.report.Damages, same) { // a damaged reply is found twice: by its bytes and with its day
 		v.report.Damages = append(v.report.Damages, d)
 	}
 	return nil
@@ -200,8 +199,7 @@ func (v *verifier) files(ctx context.Context) error {
 	return g.Wait()
 }
 
-// ledger checks the published part of a ledger file, and that the rest, which failed runs have added since,
-// can be read.
+// ledger checks the published part of a ledger file by its hash, and that all its lines can be read.
 func (v *verifier) ledger(a *manifest.Account, path string, size int64) error {
 	if err := manifest.CheckLedger(v.opts.disk, v.dir, path, size, a.LedgerSHA256[path]); err != nil {
 		return err
@@ -221,7 +219,7 @@ func (v *verifier) file(account string, a *manifest.Account, path string, info *
 	v.mu.Unlock()
 	switch info.Kind {
 	case manifest.KindRaw:
-		return nil // read with its day
+		return nil // decoded with its day
 	case manifest.KindSettings, manifest.KindDuckDB:
 		return nil
 	}
@@ -249,8 +247,8 @@ func (v *verifier) count(path string, info *manifest.File, t *schema.Table) erro
 	return manifest.CountRows(path, info, n, nil)
 }
 
-// day checks the rows of a day: of this account and day, with unique keys, and with the number, sums and
-// content that were proven and that the replies give.
+// day checks that all rows of a file belong to the account and day, that keys are unique, and that the stored replies
+// and the manifest agree with the rows.
 func (v *verifier) day(account string, a *manifest.Account, path string, info *manifest.File) error {
 	known := a.Days[info.Day]
 	if known == nil {
@@ -290,7 +288,7 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 		err = known.Holds(day, isHashed)
 	}
 	if err != nil && a.ByOlderRules(info.Day) {
-		return nil // they gave the stored day by the rules of their time
+		return nil // other rules made the stored rows from them
 	}
 	if err != nil {
 		return durable.Damaged(pages[0], durable.RepairReplay, "the replies of %s do not give the stored day: %v",
@@ -299,7 +297,7 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	return nil
 }
 
-// sameDay compares rows with the proven day. Rows out of key order differ.
+// sameDay compares stored rows with the day in the manifest. Rows that are not in key order differ.
 func sameDay(rows *schema.SpendRows, known *manifest.Day, isHashed bool) error {
 	day, err := history.OrderedDay(rows)
 	if err != nil {
@@ -308,7 +306,7 @@ func sameDay(rows *schema.SpendRows, known *manifest.Day, isHashed bool) error {
 	return known.Holds(day, isHashed)
 }
 
-// lookAround looks for unpublished files that a glob would match, and for parts that are newer than the
+// lookAround records files that the manifest does not name, which a glob would match, and parts that are newer than the
 // manifest.
 func (v *verifier) lookAround() error {
 	files, err := manifest.FilesIn(v.opts.disk, v.dir)
@@ -336,8 +334,7 @@ func (v *verifier) recordSetBack(newer manifest.NewerPart) {
 	}
 }
 
-// warehouse checks the DuckDB file: its bytes, its counts and sums, and that it has the same rows as the
-// Parquet files.
+// warehouse checks the DuckDB file: its bytes, its counts and sums, and its rows against the Parquet files.
 func (v *verifier) warehouse(ctx context.Context) error {
 	w := v.manifest.Warehouse
 	path := filepath.Join(v.dir, duck.FileName)
@@ -371,13 +368,13 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		return nil
 	}
 	if v.manifest.Rows() >= smallRows {
-		debug.FreeOSMemory() // a pod's limit counts what reading the files took, too
+		debug.FreeOSMemory() // a pod's memory limit would count it together with DuckDB's
 	}
 	return v.recordDamage(v.content(ctx, path))
 }
 
-// content checks the rows of the DuckDB file. It starts with little memory: with more, DuckDB would keep every block
-// that it has read.
+// content checks the rows of the DuckDB file. The engine starts with little memory: with more, it would cache every
+// block that it has read.
 func (v *verifier) content(ctx context.Context, path string) (err error) {
 	w, err := duck.OpenPublished(ctx, path, v.opts.DuckDB)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"spendsync/schema"
 )
 
-// versioned is a table of versions, whatever its rows are.
+// versioned is a table of versions without its row type.
 type versioned struct {
 	table *schema.Table
-	// upgrade returns the account's versions and their memory as of this version of the tables.
+	// upgrade returns a writer of the file's rows with the columns of this version, and their memory.
 	upgrade func(d durable.Disk, path string, was history.Memory) (rowsWriter, history.Memory, error)
-	// confirmed adds when each current version was last confirmed, by a memory of version 11 of the tables.
+	// confirmed adds to the readings when each current version was last confirmed, according to version 11's memory.
 	confirmed func(d durable.Disk, path string, was history.Memory, into history.Readings) error
-	// check reads the published versions and holds them together.
+	// check verifies that the published versions are consistent.
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
 }
 
@@ -97,7 +97,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(
 	}
 }
 
-// withNewColumns is the history after its table has gained columns.
+// withNewColumns returns the history after its table has gained columns.
 func withNewColumns[R any, P history.Versioned[R]](t schema.TableOf[R], h history.Versions[R],
 	added []string) (_ history.Versions[R], err error) {
 	for _, column := range added {

@@ -16,26 +16,26 @@ import (
 	"spendsync/schema"
 )
 
-// warehouse is the DuckDB file of a generation in the making.
+// warehouse is the DuckDB file of the generation that is being built.
 type warehouse struct {
 	*generation
-	updates // if the base's file is carried forward
+	updates // used if the base's file is carried forward
 
-	w           *duck.Warehouse // while the file is built
-	fromNothing bool            // it does not carry the base's forward
-	fullMemory  bool            // DuckDB takes all the memory that it may have at once
-	newViews    bool            // whether the views differ from the base's
-	restoreGC   func()          // nil: the garbage collector works as it always does
+	w           *duck.Warehouse // the open file; nil once it is built
+	fromNothing bool            // the base's file is not carried forward
+	fullMemory  bool            // DuckDB starts with its full memory limit
+	newViews    bool            // the models differ from the base's
+	restoreGC   func()          // nil: the garbage collector has its usual setting
 }
 
-// build builds the DuckDB file of the generation, except the run's rows in schema ops, and makes its models. It carries
-// the published file forward if that is intact, and otherwise builds one from nothing.
+// build builds the DuckDB file and its models; [warehouse.finish] adds the record of the run. If the published file is
+// intact, it carries that file forward, and else builds a new one.
 func (n *warehouse) build(ctx context.Context) (viewErrors []error, err error) {
 	for {
 		err := n.open(ctx)
 		switch {
 		case duck.IsOutOfMemory(err) && !n.fullMemory:
-			// A COMMIT that had too little memory may have left an engine that does nothing more.
+			// After a COMMIT that ran out of memory the engine may be unusable.
 			n.fullMemory = true
 			if err := n.store.opts.disk.RemoveIfThere(n.area.path(duck.FileName) + ".wal"); err != nil {
 				return nil, err
@@ -90,31 +90,30 @@ func (n *warehouse) open(ctx context.Context) error {
 	return err
 }
 
-// engine is what DuckDB may use to build the file.
+// engine returns the options of the engine that builds the file.
 func (n *warehouse) engine() duck.Options {
 	o := n.store.opts.DuckDB
 	if n.fullMemory {
 		o.FirstMemory = ""
 	}
-	// DuckDB's threads wait for each other in a loop: with two, a build of 645,000 rows takes 40 % more CPU time,
-	// and one of three million a sixth more.
+	// DuckDB's threads wait for each other in busy loops: with two threads a build of 645,000 rows takes 40 % more CPU
+	// time, and one of three million rows a sixth more.
 	o.Threads = 1
 	if n.versions < smallRows/10 && (n.isSmall() || !n.fromNothing && len(n.changed) == 0) {
 		return o
 	}
-	// The memory that reading the days or the settings took goes back to the system before DuckDB takes its
-	// own: a pod's limit counts both. Without the two, a first load of three million rows takes 424 MiB in place of
-	// 280 to 310.
+	// Return freed memory to the system before DuckDB allocates its own, because a pod's limit counts both. Without
+	// this and the stricter garbage collection, a first load of three million rows takes 424 MiB in place of 280 to
+	// 310.
 	debug.FreeOSMemory()
-	if n.restoreGC == nil { // there is little to look through now
+	if n.restoreGC == nil { // cheap: few objects are live now
 		was := debug.SetGCPercent(25)
 		n.restoreGC = func() { debug.SetGCPercent(was) }
 	}
 	return o
 }
 
-// finish adds schema ops to the DuckDB file, closes it, verifies it, and adds it to
-// the manifest.
+// finish adds schema ops to the DuckDB file, closes and checks it, and adds it to the manifest.
 func (n *warehouse) finish(ctx context.Context) error {
 	s := n.store
 	ops, err := n.opsLoads()
@@ -157,7 +156,7 @@ func (n *warehouse) finish(ctx context.Context) error {
 	return nil
 }
 
-// drop ends the engine that builds the DuckDB file, if there is one.
+// drop stops the engine, if it is running.
 func (n *warehouse) drop() (err error) {
 	if n.w != nil {
 		err = n.w.Stop(nil)
@@ -170,14 +169,14 @@ func (n *warehouse) drop() (err error) {
 	return err
 }
 
-// smallRows is how many rows take so little memory that none is given back before they are loaded.
+// smallRows is the number of rows below which memory need not be returned to the system before DuckDB runs.
 const smallRows = 100_000
 
-// isSmall reports whether the generation has so few rows.
+// isSmall reports whether the generation has fewer than smallRows rows.
 func (n *warehouse) isSmall() bool { return n.next.Rows() < smallRows }
 
-// carryForward copies the published DuckDB file into the staging area. It reports false if the file is missing,
-// changed since it was published, of an older schema, or has grown too much.
+// carryForward copies the published DuckDB file into the staging area. It returns false if the file is missing, is not
+// the published one, has an older schema, or has too much dead space.
 func (n *warehouse) carryForward(ctx context.Context, path string) (bool, error) {
 	s := n.store
 	if n.base == nil {
@@ -201,8 +200,8 @@ func (n *warehouse) carryForward(ctx context.Context, path string) (bool, error)
 	return true, nil
 }
 
-// refuseNewerDuckDB refuses to replace the DuckDB file of a later generation: it may be the only part of the store that
-// knows what was published since.
+// refuseNewerDuckDB refuses to replace the DuckDB file of a later generation: it may be the only remaining part of that
+// generation.
 func (n *warehouse) refuseNewerDuckDB(ctx context.Context) error {
 	s := n.store
 	sha, _, err := s.opts.disk.HashFile(filepath.Join(s.dir, duck.FileName))
@@ -219,8 +218,8 @@ func (n *warehouse) refuseNewerDuckDB(ctx context.Context) error {
 	return refusal(n.base.SetBack(newer))
 }
 
-// allLoads fill an empty DuckDB file with every file of the generation. A file whose content has changed is refused:
-// DuckDB would read many damaged files without an error. The error names every such file.
+// allLoads returns the loads that fill an empty DuckDB file with all files of the generation. It checks the bytes of
+// each file first, because DuckDB reads many damaged files without an error. The error names every damaged file.
 func (n *warehouse) allLoads() ([]duck.ReplacePartition, error) {
 	files := map[string][]string{}
 	var damages []error

@@ -13,18 +13,17 @@ import (
 	"spendsync/schema"
 )
 
-// warehouseCheck is what a finished DuckDB file must show.
+// warehouseCheck checks a finished DuckDB file against the manifest.
 type warehouseCheck struct {
 	manifest *manifest.Manifest
-	// changed are the days to sum, by account; nil: every day.
+	// changed are the days whose rows are summed, by account; nil: all days.
 	changed map[string]map[schema.Date]bool
-	// keys also looks for a key that occurs twice on a day. A publication need not: the files that it loads were
-	// proven to have none, and every row is counted.
+	// keys also looks for keys that occur twice on a day. A publication can omit it: the loaded files have unique keys,
+	// and the number of rows is compared.
 	keys bool
 }
 
-// file opens the file of a warehouse again, read-only, and checks it with an engine that has
-// nothing of it: none of its blocks outlives a DETACH.
+// file opens the finished file again, read-only, and checks it. No cached block is used: DETACH drops them all.
 func (c warehouseCheck) file(ctx context.Context, w *duck.Warehouse) error {
 	if err := w.Attach(ctx); err != nil {
 		return err
@@ -32,9 +31,8 @@ func (c warehouseCheck) file(ctx context.Context, w *duck.Warehouse) error {
 	return c.content(ctx, w)
 }
 
-// content compares the file with the manifest: every day by its count and by the sums
-// of its campaigns, the changed ones by the exact sums of their rows, the other tables by
-// their counts.
+// content compares the file with the manifest: the number of rows of each table and day, the sums of the changed days,
+// and the sums by campaign of all days.
 func (c warehouseCheck) content(ctx context.Context, w *duck.Warehouse) error {
 	days, err := c.counts(ctx, w)
 	if err != nil {
@@ -46,9 +44,8 @@ func (c warehouseCheck) content(ctx context.Context, w *duck.Warehouse) error {
 	return checkCampaigns(ctx, w, c.manifest)
 }
 
-// counts compares the rows of every table and account with the files that
-// the manifest names. History that got shorter shows here. The counts of spend_daily
-// by day come back: its rows, by far the most, are counted once.
+// counts compares the number of rows of every table and account with the manifest. It returns the counts of spend_daily
+// by day, so that its rows, by far the most, are counted once.
 func (c warehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map[duck.AccountDay]int64, err error) {
 	want := map[[2]string]int64{}
 	accounts := c.manifest.AccountNames()
@@ -90,7 +87,7 @@ func (c warehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map
 	return days, nil
 }
 
-// days compares every day's count, and the exact sums of the changed ones.
+// days compares the number of rows of every day, and the exact sums of the changed days. seen are the rows by day.
 func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[duck.AccountDay]int64) error {
 	for account, a := range c.manifest.Accounts {
 		for d, k := range a.Days {
@@ -104,7 +101,7 @@ func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 	}
 	for k, n := range seen {
 		if c.manifest.Accounts[k.Account] == nil && c.manifest.Parts[k.Account] != nil {
-			continue // its rows were counted
+			continue // not loaded; counts has compared its rows
 		}
 		return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s has %d rows, and the "+
 			"day is not proven", k.Day, k.Account, n)
@@ -112,7 +109,6 @@ func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 	for account, a := range c.manifest.Accounts {
 		days := map[schema.Date]bool{}
 		for _, d := range a.DayList() {
-			// A day without rows has nothing to sum; its count was compared above.
 			if a.Days[d].Sums.Rows > 0 && (c.changed == nil || c.changed[account][d]) {
 				days[d] = true
 			}
@@ -152,10 +148,10 @@ func checkSums(ctx context.Context, w *duck.Warehouse, account string, a *manife
 	return nil
 }
 
-// checkCampaigns compares the sums of campaigns with those of the days, of every day.
+// checkCampaigns compares, for every day, the sums by campaign with the sums in the manifest.
 func checkCampaigns(ctx context.Context, w *duck.Warehouse, m *manifest.Manifest) error {
 	if m.SchemaVersion < schema.CampaignSpends.Since {
-		return nil // its DuckDB file is another version's, and the next run makes it anew
+		return nil // its DuckDB file does not have the table yet
 	}
 	t := schema.CampaignSpends.Table
 	got, err := w.Sums(ctx, t, "account_id", `sum("rows")::BIGINT`, "true")
@@ -198,19 +194,18 @@ func checkKeys(ctx context.Context, w *duck.Warehouse, account string, d schema.
 	return nil
 }
 
-// compareRows compares a hash over all rows of each table with the hash over its Parquet files, or over the rows from
-// which it is summed. Among the models it looks at the tables. The hash is the
-// sum of DuckDB's row hashes, so no order is needed.
+// compareRows compares the rows of every table with its Parquet files, or with the rows from which it is computed. It
+// compares hashes: the sum of DuckDB's hashes of all rows, which does not depend on their order.
 func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.Warehouse, views []duck.View) error {
 	var differ []string
-	if m.SchemaVersion < schema.Readings.Since { // DuckDB had the values of the last run
+	if m.SchemaVersion < schema.Readings.Since { // Parquet and DuckDB had different values in these columns
 		differ = []string{"last_confirmed_at", "bids_last_read_at"}
 	}
 	for _, t := range schema.TablesAsOf(m.SchemaVersion) {
 		files := parquetFiles(m, dir, t)
 		columns := t.SQLColumns(differ...)
 		if len(files) == 0 {
-			continue // its rows were counted
+			continue // counts has compared its rows
 		}
 		otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than its Parquet files",
 			t.FullName())
@@ -259,8 +254,8 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 	return nil
 }
 
-// compareModels compares the rows of each table that a publication made with the hash that it recorded of them. It
-// asks no model: one that cannot answer is no damage.
+// compareModels compares the rows of each model that is a table with the hash in int.made. It does not run the models:
+// a model that fails is not damage.
 func compareModels(ctx context.Context, w *duck.Warehouse, views []duck.View) error {
 	made, err := w.Models().Made(ctx)
 	if err != nil {
@@ -296,7 +291,7 @@ func compareModels(ctx context.Context, w *duck.Warehouse, views []duck.View) er
 	return nil
 }
 
-// parquetFiles are the files of a table or mart, of all accounts.
+// parquetFiles returns the files of a table or mart of all accounts.
 func parquetFiles(m *manifest.Manifest, dir string, t *schema.Table) (files []string) {
 	for _, a := range m.Accounts {
 		for p, f := range a.Files {
@@ -308,8 +303,7 @@ func parquetFiles(m *manifest.Manifest, dir string, t *schema.Table) (files []st
 	return files
 }
 
-// sameRows compares the rows of two tables, views, questions or lists of files, and
-// returns the damage otherwise where they differ.
+// sameRows compares the rows of two FROM clauses, and returns the given damage if they differ.
 func sameRows(ctx context.Context, w *duck.Warehouse, columns, one, other string, otherwise *durable.Damage) error {
 	hash, err := w.RowsHash(ctx, columns, one)
 	if err != nil {
@@ -321,8 +315,8 @@ func sameRows(ctx context.Context, w *duck.Warehouse, columns, one, other string
 	return nil
 }
 
-// newerDuckDB reports whether a DuckDB file that differs from the published one is of a later generation. An
-// unreadable file shows nothing.
+// newerDuckDB returns the DuckDB file as a newer part if it is of a later generation than the manifest. The part has no
+// path if the file is not newer or cannot be read.
 func newerDuckDB(ctx context.Context, m *manifest.Manifest, dir string, o duck.Options) (manifest.NewerPart, error) {
 	newest, err := duck.NewestRun(ctx, filepath.Join(dir, duck.FileName), o)
 	switch {

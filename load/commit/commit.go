@@ -1,5 +1,6 @@
-// Package commit publishes a generation, all or none. A record, commit.json, maps staged files to their places. Once
-// it exists, the commit has started, and the next process that opens the store finishes it.
+// Package commit publishes a generation completely or not at all. A record, commit.json, lists the staged files with
+// their places. Once it exists, the commit has started, and if its process dies, the next process that opens the store
+// finishes the commit.
 package commit
 
 import (
@@ -17,7 +18,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-// format is the version of the record.
+// format is the version of the record's format.
 const format = 2
 
 // Record contains everything that is needed to finish a commit. Paths are below the data directory.
@@ -28,7 +29,7 @@ type Record struct {
 	Base       int64    `json:"base_generation"`
 	Generation int64    `json:"generation"`
 	Staging    string   `json:"staging"`
-	Moves      []Move   `json:"moves"` // in this order; the manifest is the last
+	Moves      []Move   `json:"moves"` // in this order; the manifest comes last
 	Removes    []string `json:"removes,omitempty"`
 }
 
@@ -36,24 +37,25 @@ type Record struct {
 // an incomplete file.
 const StagedSuffix = ".staged"
 
-// Move is a file that takes its place.
+// Move is the move of a staged file to its place. Paths are below the data directory.
 type Move struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// Place is the store in which commits are made.
+// Place is a data directory that commits are made in.
 type Place struct {
 	Dir  string
 	Disk durable.Disk
 	Log  *slog.Logger
-	// Crash is called before every named step; an error ends all there, as if the process had died.
+	// Crash is for tests. It is called before every named step; an error ends the commit there, as if the process had
+	// died.
 	Crash func(step string) error
 }
 
-// Write publishes the staged files, all or none. They are durable already, and the store's lock is held. begin is
-// called at the last moment: after it the commit may have started, whatever fails. known is the published manifest, or
-// nil.
+// Write publishes the staged files, all or none. The caller has synced them and holds the store's lock. begin is called
+// right before the commit may start: from then on the commit may have started, whatever error follows. known is the
+// published manifest, or nil.
 func (p Place) Write(r Record, known *manifest.Manifest, begin func() error) error {
 	if err := p.tryMoves(r); err != nil {
 		return err
@@ -62,8 +64,7 @@ func (p Place) Write(r Record, known *manifest.Manifest, begin func() error) err
 		return err
 	}
 	staging := filepath.Join(p.Dir, r.Staging)
-	// The first run made the folder of the staging areas: its name has to be there
-	// before a record that speaks of it.
+	// The first run has created the folder staging/, so the folder's own name must be durable before the record.
 	for _, dir := range []string{staging, filepath.Dir(staging), p.Dir} {
 		if err := p.Disk.SyncDir(dir); err != nil {
 			return err
@@ -92,30 +93,31 @@ func (p Place) Write(r Record, known *manifest.Manifest, begin func() error) err
 	if err := p.Disk.SyncDir(p.Dir); err != nil {
 		return err
 	}
-	// From here on the run is committed: whatever happens, the next start ends it by the same code.
+	// From here on the run is committed: whatever happens, the next start finishes the commit by the same code.
 	return p.end(known)
 }
 
-// repairRecord is the repair of a damaged record: no backup has it, for a backup is of a generation that is published.
+// repairRecord is the repair of a damaged record. No backup contains the record, because backups are made of published
+// generations.
 const repairRecord = "restore the whole data directory from a backup ('spendsync pull --all URL DIR'); if there is " +
 	"none, copy it, move commit.json out of it and run 'spendsync verify', which names what to do of each file"
 
-// End ends the commit that commit.json records, if there is one. It may be interrupted and
-// repeated at any point. The store's lock is held.
+// End finishes the commit that commit.json records, if there is one. It may be interrupted and repeated at any point.
+// The caller holds the store's lock.
 func (p Place) End() error {
 	found, err := p.Disk.Exists(filepath.Join(p.Dir, manifest.CommitName))
 	if err != nil || !found {
 		return err
 	}
-	// Its writer may have died before the record's own name was safe. If a power loss removed it after some of the
-	// files had moved, the other moves would be forgotten.
+	// The writer of the record may have died before it synced the record's name. If a power loss then removed the
+	// record after some of the moves, the other moves would be forgotten.
 	if err := p.Disk.SyncDir(p.Dir); err != nil {
 		return err
 	}
 	return p.end(nil)
 }
 
-// end finishes the commit. known is the manifest that may still be published, or nil.
+// end finishes the commit. known is the published manifest as the caller last read it, or nil.
 func (p Place) end(known *manifest.Manifest) error {
 	r, err := Read(p.Disk, p.Dir, known)
 	if r == nil || err != nil {
@@ -137,8 +139,7 @@ func (p Place) move(r *Record) error {
 	touched := map[string]bool{}
 	for i, m := range r.Moves {
 		if i == len(r.Moves)-1 {
-			// The manifest comes last: before it names the new files, their names
-			// must survive a power cut.
+			// The manifest comes last. Before it names the new files, their names must be durable.
 			if err := p.Disk.SyncNames(p.Dir, touched); err != nil {
 				return err
 			}
@@ -161,7 +162,7 @@ func (p Place) move(r *Record) error {
 	return p.Disk.SyncAbove(p.Dir)
 }
 
-// remove removes the files that the published manifest does not name any more.
+// remove removes the files that the new manifest no longer names.
 func (p Place) remove(r *Record) error {
 	removed := map[string]bool{}
 	for _, path := range r.Removes {
@@ -191,8 +192,8 @@ func (p Place) forget(r *Record) error {
 	return p.Disk.RemoveTree(filepath.Join(p.Dir, r.Staging))
 }
 
-// moveFile moves one file to its place, unless it is there already. A place on another file system gets a copy: a
-// started commit must finish, though no new one will start there.
+// moveFile moves one file to its place, unless it is there already. If the place is on another file system, it copies
+// the file: no commit would start in this state, but a started one must finish.
 func moveFile(d durable.Disk, dir string, m Move) error {
 	from, to := filepath.Join(dir, m.From), filepath.Join(dir, m.To)
 	if err := d.MakeDirs(filepath.Dir(to)); err != nil {
@@ -213,13 +214,12 @@ func moveFile(d durable.Disk, dir string, m Move) error {
 	if !there {
 		return durable.Damaged(m.To, durable.RepairBackup, "a committed file is neither at %s nor in its place", m.From)
 	}
-	// An earlier start got this far before it died.
+	// An earlier attempt has moved it.
 	return nil
 }
 
-// Read reads the record of a commit under way; nil if there is none. It
-// refuses one that does not belong to the published generation: somebody has put
-// back an older or a newer part of the store.
+// Read reads the record of a commit under way; nil if there is none. A record that does not fit the published
+// generation is damage: somebody has restored an older or a newer part of the store.
 func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error) {
 	b, err := d.ReadFile(filepath.Join(dir, manifest.CommitName), durable.MaxText)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -249,7 +249,7 @@ func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error)
 	m, err := manifest.ReadRoot(d, dir, known)
 	switch {
 	case errors.Is(err, durable.ErrEmpty), errors.Is(err, durable.ErrDamaged):
-		// The commit brings a whole one.
+		// The commit brings an intact manifest.
 		return &r, nil
 	case err != nil:
 		return nil, err
@@ -260,8 +260,7 @@ func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error)
 	return &r, nil
 }
 
-// check refuses a record that would reach outside the store: somebody else wrote
-// it, or it is damaged.
+// check refuses a record with paths outside of the store: it is damaged or was not written by spendsync.
 func (r *Record) check() error {
 	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != manifest.FileName {
 		return durable.Damaged(manifest.CommitName, repairRecord, "it does not end with the manifest")
@@ -284,8 +283,8 @@ func (r *Record) check() error {
 	return nil
 }
 
-// asideForeignWAL moves away a write-ahead log that somebody left who opened the
-// published file for writing: DuckDB would replay it into the next generation.
+// asideForeignWAL moves a write-ahead log out of the way, which somebody has left who opened the published file for
+// writing. Otherwise DuckDB would replay it into the next generation.
 func asideForeignWAL(d durable.Disk, dir string, log *slog.Logger) error {
 	wal := filepath.Join(dir, manifest.WarehouseName+".wal")
 	if there, err := d.Exists(wal); !there || err != nil {

@@ -14,11 +14,11 @@ import (
 	"spendsync/load/manifest"
 )
 
-// probeName is the empty file that tries a folder. It is renamed back at once.
+// probeName is the name of the empty file that is renamed into a folder and back to test it.
 const probeName = manifest.OwnPrefix + "probe" + StagedSuffix
 
-// TryFolders refuses a store into whose folders a file cannot be renamed from the staging area: a started commit could
-// never finish. Such a folder is a link or a mount, or belongs to another user.
+// TryFolders returns an error if a file cannot be renamed from the staging area into every folder of the store, because
+// a started commit could then never finish. The usual reasons are a link, a mount, and a folder of another user.
 func TryFolders(d durable.Disk, dir, account string) error {
 	probe := filepath.Join(dir, "staging", account+probeName)
 	defer func() { _ = d.Remove(probe) }()
@@ -37,8 +37,7 @@ func TryFolders(d durable.Disk, dir, account string) error {
 	return nil
 }
 
-// tryMoves does the same for every folder that a commit will touch, before its record is
-// written.
+// tryMoves is [TryFolders] for the folders that the commit will touch.
 func (p Place) tryMoves(r Record) error {
 	d, dir := p.Disk, p.Dir
 	folders := map[string]bool{}
@@ -72,9 +71,8 @@ func targets(moves []Move) (paths []string) {
 	return paths
 }
 
-// tryFolder renames an empty file into a folder and back, as a commit would. The number
-// of a device does not show that: a folder that is mounted from the same file system has the
-// same one, and refuses the rename all the same.
+// tryFolder renames an empty file into a folder and back, as a commit would. Comparing device numbers is not enough: a
+// bind mount of the same file system has the same number, and still refuses the rename.
 func tryFolder(d durable.Disk, probe, folder string) error {
 	f, err := d.OpenFile(probe, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
@@ -87,14 +85,14 @@ func tryFolder(d durable.Disk, probe, folder string) error {
 	if err := d.Rename(probe, there); err != nil {
 		return refusedFolder(folder, err)
 	}
-	// Another account's run that tries the same folder may have taken it.
+	// Another account's run that tests the same folder may have renamed it.
 	if err := d.Rename(there, probe); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return refusedFolder(folder, err)
 	}
 	return nil
 }
 
-// refusedFolder explains why a commit could not end in a folder.
+// refusedFolder explains why files cannot be renamed into a folder.
 func refusedFolder(folder string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EXDEV):

@@ -8,14 +8,14 @@ import (
 	"spendsync/schema"
 )
 
-// Unfinished is a commit that has started and not finished: a run is finishing it now, or died, or an obstacle
-// prevents the end. Until then, some files may belong to its generation while the manifest is the previous one.
+// Unfinished is a commit that has started and not finished: a run is working on it, or has died, or cannot finish it.
+// Until the end, files may belong to its generation while the manifest is the previous one.
 type Unfinished struct {
 	RunID      string         `json:"run_id"`
 	Base       int64          `json:"base_generation"`
 	Generation int64          `json:"generation"`
 	Since      schema.Instant `json:"since"`
-	Left       []string       `json:"files_left"` // that are not in their places yet
+	Left       []string       `json:"files_left"` // files that are not in their places yet
 }
 
 // Find looks for an unfinished commit, without a lock; nil if there is none.

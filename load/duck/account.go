@@ -13,7 +13,7 @@ import (
 	"spendsync/schema"
 )
 
-// AccountError is a question about an account that the warehouse does not have.
+// AccountError is the error of a query for an account that the warehouse does not have.
 type AccountError struct {
 	Account string
 	Has     []string
@@ -26,7 +26,8 @@ func (e *AccountError) Error() string {
 	return fmt.Sprintf("there is no account %q; the warehouse has %s", e.Account, strings.Join(e.Has, ", "))
 }
 
-// Accounts returns the accounts that the file has days of: one, if it is given.
+// Accounts returns the accounts that have days in the file. If only is not empty, it returns that account, or an
+// [*AccountError].
 func (s *Session) Accounts(ctx context.Context, only string) (names []string, err error) {
 	known, err := s.Query(ctx, "SELECT DISTINCT account_id FROM ops.day_coverage ORDER BY account_id")
 	for _, r := range known.Rows {
@@ -41,13 +42,13 @@ func (s *Session) Accounts(ctx context.Context, only string) (names []string, er
 	return []string{only}, nil
 }
 
-// AccountFile returns the path, below a data directory, of the DuckDB file that has the rows of one account alone. A
-// store of several accounts has one for each, and answers a question for one account from it: beside the rows of
-// others, no view hides them.
+// AccountFile returns the path, below the data directory, of the DuckDB file with the rows of only one account. A store
+// with several accounts has one for each, and queries for one account read it. Views over the common file would not
+// hide the other accounts' rows reliably.
 func AccountFile(account string) string { return "warehouse/account=" + account + "/" + FileName }
 
-// openAccount opens the file that answers questions for one account: its own, or the file of a store that has no other
-// account.
+// openAccount opens the file for queries about one account: the account's own file, or the common file if the store has
+// no other account.
 func openAccount(ctx context.Context, dir, account string, o Options) (*Session, error) {
 	if schema.AccountName.MatchString(account) && durable.Exists(filepath.Join(dir, AccountFile(account))) {
 		return openSession(ctx, dir, AccountFile(account), o)
@@ -68,14 +69,14 @@ func openAccount(ctx context.Context, dir, account string, o Options) (*Session,
 	return s, nil
 }
 
-// WriteAccount makes a DuckDB file at path with every table, view and macro of this file, and the rows of one account
-// alone. It compares the finished file with this one.
+// WriteAccount writes a DuckDB file at path with all tables, views and macros of this file, but only the rows of one
+// account. It then checks the number of rows of each table.
 func (w *Warehouse) WriteAccount(ctx context.Context, path, account string) error {
 	tables, err := accountTables(ctx, w.conn, "w")
 	if err != nil {
 		return err
 	}
-	// A row of int.made without an account tells of the whole file.
+	// Rows of int.made without an account are about the whole file.
 	its := " WHERE account_id IN ('', " + schema.QuoteText(account) + ")"
 	attach := fmt.Sprintf("ATTACH %s AS one", schema.QuoteText(path))
 	write := []string{fmt.Sprintf("%s (BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0')", attach, blockSize),
@@ -90,7 +91,7 @@ func (w *Warehouse) WriteAccount(ctx context.Context, path, account string) erro
 		same = append(same, fmt.Sprintf("(SELECT count(*) FROM one.%[1]s) = (SELECT count(*) FROM w.%[1]s%[2]s) AND "+
 			"(SELECT count(*) FROM one.%[1]s) = (SELECT count(*) FROM one.%[1]s%[2]s)", t.name, where))
 	}
-	// Counted in an engine that has no block of the file.
+	// Attach the file again, so that counting uses no cached block.
 	write = append(write, "CHECKPOINT one", "DETACH one", attach+" (READ_ONLY)")
 	return w.WithMemory(ctx, func() error {
 		if err := w.Exec(ctx, "DETACH DATABASE IF EXISTS one"); err != nil {
@@ -115,9 +116,9 @@ func (w *Warehouse) WriteAccount(ctx context.Context, path, account string) erro
 	})
 }
 
-// accountTable is a table of the warehouse; byAccount tells whether it has rows of several accounts.
+// accountTable is a table of the warehouse.
 type accountTable struct {
-	name      string // quoted, with its schema
+	name      string // with its schema, quoted
 	byAccount bool
 }
 
@@ -135,14 +136,16 @@ func accountTables(ctx context.Context, conn *sql.Conn, database string) (all []
 	return all, nil
 }
 
-// choose lets our own queries find the rows of one account, until it is called for another one: in a copy of the file
-// in the engine's own memory, with all views and macros, each table is a view of the account's rows. It is no wall.
+// choose limits later queries to the rows of one account, until it is called for another one. It creates an in-memory
+// database with the same views and macros, in which each table is a view of the account's rows. It is for our own
+// queries; a hostile query could get around it.
 func (s *Session) choose(ctx context.Context, account string) error {
 	tables, err := accountTables(ctx, s.conn, "w")
 	if err != nil {
 		return err
 	}
-	// The copy has the views as they were parsed: the SQL that DuckDB spells of a view is not always SQL.
+	// COPY FROM DATABASE copies views as they were parsed. The SQL text that DuckDB prints for a view is not always
+	// valid.
 	statements := []string{"USE w", "DETACH DATABASE IF EXISTS one", "ATTACH ':memory:' AS one",
 		"COPY FROM DATABASE w TO one (SCHEMA)"}
 	for _, t := range tables {
@@ -155,5 +158,5 @@ func (s *Session) choose(ctx context.Context, account string) error {
 	return execAll(ctx, s.conn, append(statements, "USE one"))
 }
 
-// Choose hides the rows of other accounts from all later queries, until it is called for another one.
+// Choose hides the rows of other accounts from all later queries, until it is called for another account.
 func (s *Session) Choose(ctx context.Context, account string) error { return s.choose(ctx, account) }

@@ -19,75 +19,74 @@ import (
 	"spendsync/schema"
 )
 
-// TextTable is a result in memory: every value as text, NULL as absent.
+// TextTable is a result in memory, with every value as text.
 type TextTable struct {
 	Columns []string
 	Rows    [][]schema.Null[string]
 }
 
-// Query is one statement that reads.
+// Query is one SQL statement that reads, with its options.
 type Query struct {
 	SQL string
-	// Params are the values of $name in the SQL, given as text: the SQL casts
-	// them, as in $days::INTEGER. With none, the SQL has no parameters.
+	// Params are the values of $name in the SQL, as text, so the SQL casts them, as in $days::INTEGER. If it is empty,
+	// the SQL has no parameters.
 	Params map[string]string
-	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteCSV] without
-	// storing it first. It has no effect on SQL with parameters.
+	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteCSV] without storing it first. It has
+	// no effect on SQL with parameters.
 	Once bool
-	// Facts adds to the answer what it is to be read with.
+	// Facts adds the [Caveats] of the answer to the result.
 	Facts bool
-	// Days is a condition over main.spend AS s and main.today AS t, which the days of the answer meet. If it is
-	// empty, they are those that the answer names, or else all.
+	// Days is an SQL condition over main.spend AS s and main.today AS t for the days that the answer is about, for its
+	// caveats. If it is empty, they are taken from the columns of the answer.
 	Days string
-	// Account is the only account whose rows there are: see [AccountFile]. Empty: all accounts.
+	// Account limits the query to the rows of one account, see [AccountFile]. Empty: all accounts.
 	Account string
-	// RowsParam is the one of Params that limits the rows; empty: none does.
+	// RowsParam names the parameter that limits the rows; empty: there is none.
 	RowsParam string
-	// Ready is set for a question of this program's own, which needs the models of this program: see
+	// Ready marks one of this program's own questions, which needs the models of this version, see
 	// [Session.CheckModels].
 	Ready bool
-	// MaxRows ends the answer after so many rows, 0: never. The engine stops early where it can.
+	// MaxRows limits the rows of the answer; 0: no limit. The engine stops early if it can.
 	MaxRows int64
 }
 
 // Column is a column of an answer. Names are unique within an answer.
 type Column struct {
 	Name string
-	Type string // in DuckDB's words, such as DECIMAL(18,6) or TIMESTAMP WITH TIME ZONE
+	Type string // DuckDB's name of the type, for example DECIMAL(18,6) or TIMESTAMP WITH TIME ZONE
 }
 
-// Nested reports whether the column's values contain other values: a list, a struct or a map. Their
-// text is JSON.
+// Nested reports whether the column's type is a list, a struct, a map or a union. The text of its values is JSON.
 func (c Column) Nested() bool {
 	return strings.HasSuffix(c.Type, "]") || strings.HasPrefix(c.Type, "STRUCT(") ||
 		strings.HasPrefix(c.Type, "MAP(") || strings.HasPrefix(c.Type, "UNION(")
 }
 
-// Result is an answer that the engine holds: in its memory up to the limit, and
-// beyond that in a folder of its own below [os.TempDir].
+// Result is an answer that the engine holds in memory, or in a folder below [os.TempDir] if it exceeds the memory
+// limit.
 type Result struct {
 	Columns []Column
-	Count   int64     // rows; not known of a query that is answered once
-	Total   int64     // rows that there would be without the limit of RowsParam
+	Count   int64     // number of rows; 0 if Query.Once was in effect
+	Total   int64     // number of rows without the limit of RowsParam
 	Facts   []Caveats // one per account, if the query asked for them
 
 	s      *Session
-	isView bool // the answer is computed when it is read
+	isView bool // Query.Once is in effect: the answer is computed when it is written
 }
 
-// QueryError is an error in the query itself, in the engine's words.
+// QueryError is an error in the query itself.
 type QueryError struct {
 	Message string
-	Excerpt string // the place in the query, two lines with a mark; may be empty
-	// NeedsMore reports that the query needs more memory, or room on disk, than it may have.
+	Excerpt string // the line of the query with the error, and a mark below it; may be empty
+	// NeedsMore means that the query needs more memory or disk space than it may use.
 	NeedsMore bool
 }
 
 func (e *QueryError) Error() string { return e.Message }
 
-// Ask runs one query on the published DuckDB file. The file is opened read-only, the configuration
-// is locked, and the query reaches nothing else: no other file, no network, no extension. An
-// error in the query itself is a [*QueryError]. The result must be closed.
+// Ask runs one query on the published DuckDB file, which it opens read-only, with a locked configuration. The query
+// cannot reach anything else: no other file, no network, no extension. An error in the query itself is a [*QueryError].
+// The result must be closed.
 func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err error) {
 	open := OpenSession
 	if q.Account != "" {
@@ -132,7 +131,7 @@ func openErr(err error) error {
 // Close releases the resources of the result.
 func (r *Result) Close() error { return r.s.Close() }
 
-// stopped returns an error that states the reason if the query was stopped, and err if not.
+// stopped returns the context's error if the query was stopped by it, and else err.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the query was stopped: %w", ctx.Err())
@@ -140,11 +139,11 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// answer lets the engine work the answer out and keep it in a temporary table,
-// which it can move to disk: the driver would hold all of it in memory.
+// answer computes the answer into a temporary table, which the engine can move to disk. The driver would hold the whole
+// answer in memory.
 func (r *Result) answer(ctx context.Context, q Query) error {
-	// query() takes the query as a value, so that no bracket or comment in it can
-	// end anything but itself. It knows no parameters; SQL that has them is ours.
+	// query() takes the SQL as a value, so brackets and comments in it cannot break out. It does not support
+	// parameters; only our own SQL has them.
 	from, args := "query("+schema.QuoteText(q.SQL)+")", []any(nil)
 	if len(q.Params) > 0 {
 		from = "(\n" + q.SQL + "\n)"
@@ -180,10 +179,10 @@ func (r *Result) answer(ctx context.Context, q Query) error {
 	return nil
 }
 
-// noLimit is a number of rows that no answer has.
+// noLimit exceeds the number of rows of any answer.
 const noLimit = "2147483647"
 
-// countAll counts the rows that the limit of the question may have left out.
+// countAll sets Total. If the answer has as many rows as its limit, it runs the query again without the limit.
 func (r *Result) countAll(ctx context.Context, q Query) error {
 	r.Total = r.Count
 	if q.RowsParam == "" || q.Params[q.RowsParam] != fmt.Sprint(r.Count) {
@@ -202,10 +201,11 @@ func (r *Result) countAll(ctx context.Context, q Query) error {
 	return nil
 }
 
-// excerpt is the end of an error of DuckDB's: a line of the SQL and a mark below.
+// excerpt matches the end of a DuckDB error: a line of the SQL and a mark below it.
 var excerpt = regexp.MustCompile(`(?s)\n\nLINE \d+: .*$`)
 
-// queryErr separates errors of the query from errors of the file or the engine.
+// queryErr returns a [*QueryError] if the query is at fault, and not the file or the engine. asAsked means that DuckDB
+// saw the unmodified query.
 func queryErr(err error, asAsked bool) error {
 	var de *duckdb.Error
 	if !errors.As(err, &de) || de.Type == duckdb.ErrorTypeFatal || de.Type == duckdb.ErrorTypeInternal {
@@ -216,23 +216,23 @@ func queryErr(err error, asAsked bool) error {
 	}
 	q := &QueryError{Message: excerpt.ReplaceAllString(de.Msg, "")}
 	if q.NeedsMore = de.Type == duckdb.ErrorTypeOutOfMemory; q.NeedsMore {
-		// The engine's solutions to that are settings of its own.
+		// DuckDB suggests changing settings, which the reader cannot.
 		q.Message, _, _ = strings.Cut(q.Message, "Possible solutions:")
 		q.Message = "it needs more memory than it may have, or more than " + MaxSpill + " of temporary files: " +
 			q.Message
 	}
-	// Later the excerpt would be of the statement that the query was put in.
+	// Otherwise the excerpt shows the statement around the query.
 	if asAsked {
 		q.Excerpt = strings.TrimPrefix(excerpt.FindString(de.Msg), "\n\n")
 	}
 	return q
 }
 
-// rowsPerPage is how many rows of an answer are in memory at a time.
+// rowsPerPage is the number of rows of an answer that are in memory at a time.
 const rowsPerPage = 5 * 2048
 
-// Rows yields the rows of the answer in order, with one page of them in memory. Nothing follows an error.
-// Values are in DuckDB's text form, nested values in JSON.
+// Rows yields the rows of the answer in order. It holds one page of rows in memory. Values are in DuckDB's text form,
+// nested values in JSON. Nothing follows an error.
 func (r *Result) Rows(ctx context.Context) iter.Seq2[[]schema.Null[string], error] {
 	return func(yield func([]schema.Null[string], error) bool) {
 		for from := int64(0); from < r.Count; from += rowsPerPage {
@@ -250,7 +250,7 @@ func (r *Result) Rows(ctx context.Context) iter.Seq2[[]schema.Null[string], erro
 	}
 }
 
-// page reads some rows. A table just made counts its rows from 0 in their order.
+// page reads up to rowsPerPage rows. The rowids of a new table count from 0 in the order of its rows.
 func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[string], err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, stopped(ctx, err)
@@ -261,7 +261,7 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 	}
 	q := fmt.Sprintf("SELECT %s FROM temp.answer WHERE rowid >= %d AND rowid < %d ORDER BY rowid",
 		strings.Join(texts, ", "), from, from+rowsPerPage)
-	// The driver's own rows: database/sql would double the time.
+	// Use the driver directly: database/sql would double the time.
 	err = r.s.conn.Raw(func(c any) error {
 		rows, err := c.(driver.QueryerContext).QueryContext(ctx, q, nil)
 		if err != nil {
@@ -288,19 +288,19 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 	return page, nil
 }
 
-// decimals are those within a type. The engine writes narrow ones into JSON by
-// way of a float, and wide ones digit by digit.
+// decimals matches decimal types within a nested type. to_json converts narrow decimals through a float, and wide ones
+// exactly.
 var decimals = regexp.MustCompile(`DECIMAL\(\d+,(\d+)\)`)
 
-// TextSQL is the SQL for the value of the column as text, as every format has it: instants and times as in RFC 3339,
-// and a digit before each point.
+// TextSQL returns the SQL for the column's value as text, which all output formats share: instants and times as in RFC
+// 3339, and a digit before every decimal point.
 func (c Column) TextSQL() string {
 	name := schema.Quote(c.Name)
 	if !c.Nested() {
 		text := "(" + name + "::VARCHAR)"
 		var width, scale int
 		switch _, err := fmt.Sscanf(c.Type, "DECIMAL(%d,%d)", &width, &scale); {
-		case err == nil && width == scale: // it has no digit before its point
+		case err == nil && width == scale: // DuckDB prints no digit before the point
 			return "replace(if(" + text + "[1] = '.', '0', '') || " + text + ", '-.', '-0.')"
 		case c.Type == "TIMESTAMP WITH TIME ZONE":
 			utc := "left(" + text + ", -3)"
@@ -317,8 +317,8 @@ func (c Column) TextSQL() string {
 	return "to_json(" + name + ")::VARCHAR"
 }
 
-// WriteParquet writes the result as one Parquet file, zstd, with the types of its columns. Values
-// that Parquet cannot hold exactly become decimals or texts.
+// WriteParquet writes the result as one Parquet file, compressed by zstd, with the types of its columns. Types that
+// Parquet cannot hold exactly become decimals or texts.
 func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 	columns := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
@@ -328,13 +328,14 @@ func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 		"FORMAT parquet, COMPRESSION zstd")
 }
 
-// WriteCSV writes a line of headings, and a line of cells for each row. Both are SQL for texts.
+// WriteCSV writes a line of headings and a line for each row. headings and cells are SQL expressions of texts.
 func (r *Result) WriteCSV(ctx context.Context, w io.Writer, headings, cells []string) error {
 	return r.copyOut(ctx, w, "SELECT "+strings.Join(headings, ", ")+" UNION ALL SELECT "+strings.Join(cells, ", ")+
 		" FROM temp.answer", "FORMAT csv, HEADER false")
 }
 
-// copyOut lets the engine write rows of the answer, into its own folder only; from there we carry it on.
+// copyOut has the engine write the rows to a file in its folder, the only one that it may write to, and copies the file
+// to w.
 func (r *Result) copyOut(ctx context.Context, w io.Writer, rows, options string) error {
 	if r.s.scratch == nil {
 		return fmt.Errorf("%s: %w: %w", os.TempDir(), durable.ErrTempDir, durable.ErrStorage)
@@ -353,8 +354,8 @@ func (r *Result) copyOut(ctx context.Context, w io.Writer, rows, options string)
 	return err
 }
 
-// parquetSQL is the column as Parquet holds it without loss. DuckDB would write
-// a HUGEINT, which every sum of counts is, as a float.
+// parquetSQL returns the SQL for the column's value in a type that Parquet holds without loss. For example, DuckDB
+// would write a HUGEINT, the type of every sum of counts, as a float.
 func (c Column) parquetSQL() string {
 	inexact := strings.Contains(c.Type, "HUGEINT") || strings.Contains(c.Type, "INTERVAL") ||
 		strings.Contains(c.Type, "BIGNUM")

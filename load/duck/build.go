@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Build brings the tables of the DuckDB file at path to a new state: it applies the loads. If empty is set, it makes
-// the file first. The file stays open for the models and further loads: [Warehouse.Finish] closes it, and
-// [Warehouse.Stop] ends the engine in any case.
+// Build applies the loads to the tables of the DuckDB file at path. If empty is set, it creates the file first. The
+// file stays open for the models and further loads: [Warehouse.Finish] closes it, and [Warehouse.Stop] ends the engine
+// in any case.
 func Build(ctx context.Context, path string, empty bool, loads []ReplacePartition, o Options) (w *Warehouse,
 	err error) {
 	if empty {
@@ -20,8 +20,8 @@ func Build(ctx context.Context, path string, empty bool, loads []ReplacePartitio
 		return nil, err
 	}
 	w.empty = empty
-	// Rows that follow from others come in a transaction of their own: from rows that a transaction has yet to commit
-	// they take more memory.
+	// Rows that are computed from other rows are inserted in a second transaction: reading uncommitted rows takes more
+	// memory.
 	for _, follow := range []bool{false, true} {
 		if err == nil {
 			err = w.Load(ctx, slices.DeleteFunc(slices.Clone(loads), func(l ReplacePartition) bool {
@@ -36,11 +36,11 @@ func Build(ctx context.Context, path string, empty bool, loads []ReplacePartitio
 	return w, nil
 }
 
-// blank is the file that [makeBlank] made in this process. To make one takes longer than to fill it with the rows of a
-// small account, and tests make a thousand.
+// blank caches the bytes of the file from [makeBlank]. Creating one takes longer than filling it with the rows of a
+// small account, and tests need a thousand.
 var blank sync.Map // "" -> []byte
 
-// makeBlank makes the DuckDB file at path with every table, and without rows.
+// makeBlank creates a DuckDB file with all tables and no rows.
 func makeBlank(ctx context.Context, path string, o Options) error {
 	if made, ok := blank.Load(""); ok {
 		_, _, err := o.Disk.WriteFile(path, made.([]byte))
@@ -60,7 +60,7 @@ func makeBlank(ctx context.Context, path string, o Options) error {
 	return err
 }
 
-// maxBlank bounds the size of a file without rows: it is below 1 MB.
+// maxBlank bounds the size of a file without rows, which is below 1 MB.
 const maxBlank = 64 << 20
 
 // Load replaces partitions in one transaction.

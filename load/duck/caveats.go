@@ -12,24 +12,26 @@ import (
 	"spendsync/schema"
 )
 
-// Caveats are what an answer about one account is read with: as of when, which day is open, which of the asked days are
-// not known, and, of an answer with conversions or what follows from them, how many days are young.
+// Caveats are the facts about an account's data that a reader of an answer needs: how recent it is, which of the asked
+// days are missing, and, if the answer has conversions or ratios of them, how many of the days are young.
 type Caveats struct {
 	Account string    `json:"account_id"`
-	AsOf    time.Time `json:"as_of"`    // when the newest numbers were read
-	OpenDay string    `json:"open_day"` // the Chicago day of AsOf: it was not over
-	// Missing days were not read until they were over; Lost ones can no longer be read. Days in a row are one entry.
+	AsOf    time.Time `json:"as_of"`    // when the newest rows were read
+	OpenDay string    `json:"open_day"` // the Chicago day of AsOf, which was not over
+	// Missing days have not been read completely yet, and Lost days can no longer be read. Consecutive days are one
+	// entry.
 	Missing []string `json:"missing_days,omitempty"`
 	Lost    []string `json:"lost_days,omitempty"`
-	// OfAllDays reports that the answer does not show which days it is about, so that what follows is of all.
-	OfAllDays bool    `json:"of_all_days,omitempty"`
-	Young     int     `json:"young_days,omitempty"`          // days whose conversions still arrive
-	ToCome    float64 `json:"conversions_to_come,omitempty"` // the share of theirs that is still to come
-	// Unknown counts the days of which nobody knows yet how many conversions are still to come.
+	// OfAllDays means that the answer does not show its days, so the following fields are about all stored days.
+	OfAllDays bool `json:"of_all_days,omitempty"`
+	Young     int  `json:"young_days,omitempty"` // days whose conversions still arrive
+	// ToCome is the share of the young days' conversions that has yet to arrive.
+	ToCome float64 `json:"conversions_to_come,omitempty"`
+	// Unknown counts the days for which that share is not known yet.
 	Unknown int `json:"days_not_known_yet,omitempty"`
 }
 
-// String returns the facts as a paragraph.
+// String returns the caveats as a paragraph.
 func (f Caveats) String() string {
 	text := "No day is stored."
 	if f.OpenDay != "" {
@@ -68,7 +70,7 @@ func (f Caveats) String() string {
 	return text
 }
 
-// FactLines returns a paragraph for each account, which is named if there are several.
+// FactLines returns a paragraph for each account, headed by its name if there are several.
 func FactLines(all []Caveats) (lines []string) {
 	for _, f := range all {
 		text := f.String()
@@ -80,11 +82,11 @@ func FactLines(all []Caveats) (lines []string) {
 	return lines
 }
 
-// ofConversions matches columns that count conversions as told so far, or follow from them.
+// ofConversions matches the names of columns that count conversions or are computed from them.
 var ofConversions = regexp.MustCompile(`(^|_)(conversions|cpa|roi)($|_)`)
 
-// facts returns the facts of the answer. days is a condition over main.spend AS s and main.today AS t; if it is
-// empty, the asked days are those of the answer, or else all. A file without the tables has no facts.
+// facts returns the caveats of the answer, by account. days is as in Query.Days. If the file lacks the tables, there
+// are none.
 func (r *Result) facts(ctx context.Context, days string) (all []Caveats) {
 	read, err := r.s.Query(ctx, "SELECT t.account_id, epoch_us(t.as_of_at), t.today FROM main.today AS t ORDER BY ALL")
 	if err != nil {
@@ -97,7 +99,7 @@ func (r *Result) facts(ctx context.Context, days string) (all []Caveats) {
 	}
 	of := func(account string) *Caveats {
 		i := slices.IndexFunc(all, func(f Caveats) bool { return f.Account == account })
-		if i < 0 { // no day of it is stored
+		if i < 0 { // the account has no stored day
 			i, all = len(all), append(all, Caveats{Account: account})
 		}
 		return &all[i]
@@ -136,8 +138,8 @@ func (r *Result) facts(ctx context.Context, days string) (all []Caveats) {
 	return all
 }
 
-// askedDays returns SQL for the days that the answer is about: account_id, report_date and state. It returns all days,
-// and true, if the answer does not show which.
+// askedDays returns SQL for the days that the answer is about, with account_id, report_date and state. If the answer
+// does not show its days, isAll is true and the SQL is for all days.
 func (r *Result) askedDays(ctx context.Context, days string) (asked string, isAll bool) {
 	const covered = "SELECT s.account_id, s.report_date, s.state FROM ops.day_coverage AS s"
 	if days != "" {
@@ -157,10 +159,9 @@ func (r *Result) askedDays(ctx context.Context, days string) (asked string, isAl
 	return covered, true
 }
 
-// young adds how many of the days are young, the share of their conversions that is still to come, and of how many it
-// is not known yet.
+// young sets Young, ToCome and Unknown.
 func (r *Result) young(ctx context.Context, asked string, of func(string) *Caveats) {
-	// Final days have all: the curve is computed only if there are others.
+	// Final days have all their conversions, so the expensive query is skipped if there are no others.
 	if open, err := r.s.Query(ctx, "SELECT 1 FROM ("+asked+") AS a WHERE a.state = 'complete' LIMIT 1"); err != nil ||
 		len(open.Rows) == 0 {
 		return

@@ -9,16 +9,15 @@ import (
 	"spendsync/schema"
 )
 
-// AccountDay is a day of an account.
+// AccountDay identifies a day of an account.
 type AccountDay struct {
 	Account string
 	Day     schema.Date
 }
 
-// Counts counts a table's rows by account, and the rows of spend_daily by day as well. If the store
-// should contain a single account, all rows are counted together, and the rows under the account's
-// name separately: a difference shows rows of another account. Both counts together are far cheaper
-// than grouping by name.
+// Counts counts a table's rows by account, and those of spend_daily by day as well. If the store should contain a
+// single account, it counts all rows, and then the rows of that account, because two counts are far cheaper than
+// grouping by name. If they differ, there are rows of another account, and it groups nevertheless.
 func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []string) (map[AccountDay]int64, error) {
 	uncounted := func(err error) error { return unread(err, "%s cannot be counted", t.FullName()) }
 	account, day, its := "account_id", "0", ""
@@ -53,11 +52,11 @@ func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []stri
 	return counts, nil
 }
 
-// Sums adds up the measures of a table by day, over the rows that meet a condition. account and
-// rows are the SQL expressions for the account and for the number of rows.
+// Sums adds up the measures of a table by account and day, over the rows that meet a condition. account and rows are
+// SQL expressions for the account and the number of rows.
 func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows,
 	where string) (map[AccountDay]history.Sums, error) {
-	// The sum of money travels as text: exact.
+	// The sum of money is passed as text, which is exact.
 	q := fmt.Sprintf(`SELECT %s, (report_date - DATE '1970-01-01')::BIGINT, %s, sum(spend)::VARCHAR,
 		sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
 		FROM %s WHERE %s GROUP BY ALL`, account, rows, t.SQLName(), where)
@@ -78,8 +77,7 @@ func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows,
 	return sums, nil
 }
 
-// MostOfAKey is how often the key of spend_daily that occurs most often on a day does. It
-// needs memory for a day.
+// MostOfAKey returns how often the most frequent key of spend_daily occurs on a day; 1 if all keys are unique.
 func (w *Warehouse) MostOfAKey(ctx context.Context, account string, d schema.Date) (int64, error) {
 	q := fmt.Sprintf(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM %s WHERE account_id = %s AND
 		report_date = DATE '%s'
@@ -91,8 +89,8 @@ func (w *Warehouse) MostOfAKey(ctx context.Context, account string, d schema.Dat
 	return most, nil
 }
 
-// RowsHash is a hash over columns of all rows of a table, a view, a query or files. It is
-// DuckDB's own, added up, so no order is needed.
+// RowsHash returns a hash over columns of all rows of a FROM clause. It adds up DuckDB's hashes of the rows, so it does
+// not depend on their order.
 func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash string, err error) {
 	q := "SELECT coalesce(sum(hash(" + columns + ")::HUGEINT), 0)::VARCHAR FROM " + from
 	err = w.WithMemory(ctx, func() error {
@@ -104,17 +102,17 @@ func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash st
 	return hash, err
 }
 
-// Unproven is an account without stored proof that the report is its own.
+// Unproven is an account without stored proof that its report belongs to it.
 type Unproven struct {
 	Account   string `json:"account"`
-	Days      int64  `json:"days"`      // of the report that nothing proves
-	Campaigns int64  `json:"campaigns"` // of these days
-	Example   string `json:"example"`   // one of them
+	Days      int64  `json:"days"`      // unproven days of the report
+	Campaigns int64  `json:"campaigns"` // campaigns of these days
+	Example   string `json:"example"`   // one of these campaigns
 }
 
-// Unproven returns the accounts that have unproven days of the report: the first run that stored rows kept no proof,
-// and no campaign of such a day has a version that is more than a stub, nor shares a day with one that has. The first
-// run counts because a later one may be proven by no more than the stored days.
+// Unproven returns the accounts with unproven days of the report. A day is proven if a chain of shared days and
+// campaigns connects it to a campaign with a version that is more than a stub. All days are proven if the first run
+// that stored rows recorded a proof of identity. Later proofs do not count: they may rest on the stored days alone.
 func (w *Warehouse) Unproven(ctx context.Context) (found []Unproven, err error) {
 	report := schema.SpendDaily.Table
 	proven := "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND
@@ -142,8 +140,7 @@ func (w *Warehouse) Unproven(ctx context.Context) (found []Unproven, err error) 
 	return found, nil
 }
 
-// NewestRun returns the run that published the newest generation in the file at path. The file need
-// not be the published one.
+// NewestRun returns the run that published the newest generation in the DuckDB file at path, whichever file that is.
 func NewestRun(ctx context.Context, path string, o Options) (run schema.Run, err error) {
 	w, err := OpenPublished(ctx, path, o)
 	if err != nil {

@@ -5,9 +5,8 @@ import (
 	"os"
 )
 
-// ColumnsOfViews are the columns of the options' views, by the view's full name. They
-// are taken from a database in memory that has every table and no row: no store is
-// needed, and none is looked at. Macros are not among them.
+// ColumnsOfViews returns the columns of each view of the options, by its full name; macros are left out. It creates the
+// views in an empty database in memory, so it needs no store.
 func ColumnsOfViews(ctx context.Context, o Options) (columns map[string][]Column, err error) {
 	o.Memory, o.FirstMemory, o.Dir = "", "", os.TempDir()
 	w, err := start(ctx, "", o)
@@ -22,7 +21,7 @@ func ColumnsOfViews(ctx context.Context, o Options) (columns map[string][]Column
 		return nil, err
 	}
 	for _, v := range o.Views {
-		v.IsTable, v.ByMonth = false, false                             // its columns are those of a view
+		v.IsTable, v.ByMonth = false, false                             // a view has the same columns as the table
 		if err := execAll(ctx, w.conn, v.createSQL()[:1]); err != nil { // without its comment
 			return nil, err
 		}

@@ -5,8 +5,8 @@
 //
 //   - [Build] fills a file only from Parquet files and leaves nothing in a write-ahead
 //     log. The file is durable before it is checked.
-//   - [Ask] and a [Session] open the published file read-only. A query reaches nothing but
-//     the file: no other file, no network, no extension.
+//   - [Ask] and a [Session] open the published file read-only. A query can reach nothing but the file: no other file,
+//     no network, no extension.
 //   - A disk error that DuckDB reports is a [durable.ErrStorage]. A file that does not open
 //     is a [durable.ErrDamaged].
 //   - An engine starts with little memory ([Options.FirstMemory]) and takes the rest if it

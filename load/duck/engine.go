@@ -24,18 +24,18 @@ func EngineVersion() string { return strings.TrimPrefix(bindings.LibraryVersion(
 // FileName is the name of the DuckDB file in a data directory.
 const FileName = manifest.WarehouseName
 
-// openEngine starts a DuckDB without a file of its own; files are attached to it under the name w. Attaching takes the
-// path literally, whereas '?' and '%' have a meaning in a data source name. The engine reaches the files below dir and
-// nothing else: no other file, no network, no extension.
+// openEngine starts DuckDB in memory; files are attached under the name w. ATTACH takes a path literally, whereas '?'
+// and '%' have a meaning in a data source name. The engine can reach the files below dir and nothing else: no other
+// file, no network, no extension.
 func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn, func() error, error) {
 	if o.attach != "" {
 		if info, err := os.Stat(o.attach); err == nil && info.Size() < smallFile {
 			o.Threads = 1
 		}
 	}
-	// Settings in the connection string cost no statement, and no thread starts only to be ended.
-	// DuckDB must not fetch, load or remember anything by itself. Rows carry their key; keeping
-	// their order would double the time to load.
+	// Settings in the connection string cost no statement, and DuckDB starts only the threads that it keeps. It must
+	// not fetch, load or remember anything by itself. The order of rows is not preserved when loading, which halves the
+	// time; rows have a key.
 	config := fmt.Sprintf("?autoinstall_known_extensions=false&autoload_known_extensions=false"+
 		"&allow_community_extensions=false&allow_persistent_secrets=false&preserve_insertion_order=%t", o.keepOrder)
 	if o.Threads > 0 {
@@ -55,8 +55,8 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 	settings := []string{
 		"SET temp_directory = " + schema.QuoteText(tempDir),
 		"SET TimeZone = 'UTC'",
-		// The cache knows a file by its time in seconds: a file that is written again within that second is read as a
-		// mix of both.
+		// The cache identifies a file by its modification time in seconds. If a file is rewritten within a second,
+		// DuckDB would mix blocks of both versions.
 		"SET enable_external_file_cache = false",
 		"SET allowed_directories = [" + schema.QuoteText(dir) + "]",
 	}
@@ -83,22 +83,22 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 	return conn, stop, nil
 }
 
-// writing are the settings of an engine that writes a file. A checkpoint for each 16 MB of changes would write a small
-// account's file three times. FSST saves 3 % of a file and takes a quarter of the time of a checkpoint.
+// writing are the settings of an engine that writes a file. With DuckDB's default, a checkpoint per 16 MB of changes, a
+// small account's file would be written three times. FSST compression saves 3 % of the file and takes a quarter of a
+// checkpoint's time.
 var writing = []string{"SET checkpoint_threshold = '64MB'", "SET disabled_compression_methods = 'fsst'"}
 
-// smallFile is how many bytes of a DuckDB file one processor answers from sooner than
-// several that wait for each other.
+// smallFile is the size of a DuckDB file below which queries are faster with a single thread.
 const smallFile = 64 << 20
 
-// attachToRead opens a finished DuckDB file under the name w. A view finds its tables only
-// in the database that is in use.
+// attachToRead returns the statements that open a finished DuckDB file as w. USE is necessary because views find their
+// tables only in the database in use.
 func attachToRead(path string) (statements []string) {
 	return []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}
 }
 
-// execAll runs statements in order and stops at the first error. Every error
-// counts: a COMMIT after a failed statement reports success and rolls back.
+// execAll runs statements in order and stops at the first error. No error may be ignored: after a failed statement
+// COMMIT reports success and rolls back.
 func execAll(ctx context.Context, conn *sql.Conn, statements []string) error {
 	for _, q := range statements {
 		if _, err := conn.ExecContext(ctx, q); err != nil {
@@ -108,7 +108,7 @@ func execAll(ctx context.Context, conn *sql.Conn, statements []string) error {
 	return nil
 }
 
-// scanRows scans each row of a query into the cells, and then calls take.
+// scanRows calls take after scanning each row of a query into the cells.
 func scanRows(ctx context.Context, conn *sql.Conn, q string, take func() error, cells ...any) error {
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {
@@ -126,8 +126,8 @@ func scanRows(ctx context.Context, conn *sql.Conn, q string, take func() error, 
 	return rows.Err()
 }
 
-// texts yields the names of a query's columns, and then its rows as texts, each valid until the next one. Nothing
-// follows an error.
+// texts yields the names of a query's columns as the first row, and then its rows as texts. A row is valid until the
+// next iteration. Nothing follows an error.
 func texts(ctx context.Context, conn *sql.Conn, query string) iter.Seq2[[]schema.Null[string], error] {
 	return func(yield func([]schema.Null[string], error) bool) {
 		rows, err := conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+query+"\n)")
@@ -176,7 +176,7 @@ func duckErr(statement string, err error) error {
 	return err
 }
 
-// unread returns the error of reading a DuckDB file: damage, unless memory or the disk failed.
+// unread returns damage of the DuckDB file, unless err shows that memory or the disk failed.
 func unread(err error, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	var de *duckdb.Error
@@ -186,21 +186,21 @@ func unread(err error, format string, args ...any) error {
 	return durable.Damaged(FileName, durable.RepairRebuild, "%s: %v", what, err)
 }
 
-// diskTrouble knows the file system's errors inside DuckDB's, which gives them
-// the kind of whatever it was doing: a full disk at COMMIT is a transaction error.
+// diskTrouble matches errors of the file system in DuckDB's messages. DuckDB gives them the type of the failed
+// operation: for example, a full disk at COMMIT is a transaction error.
 var diskTrouble = regexp.MustCompile(`(?i)no space left|fsync failed|could not ` +
 	`(write|read|sync|open|create|truncate)|input/output error|read-only file system|disk quota`)
 
-// IsOutOfMemory reports whether DuckDB ran out of memory. An error at COMMIT has another kind
-// and is known by its text.
+// IsOutOfMemory reports whether DuckDB ran out of memory. At COMMIT such an error has another type, so it is recognized
+// by its text.
 func IsOutOfMemory(err error) bool {
 	var de *duckdb.Error
 	return errors.As(err, &de) && (de.Type == duckdb.ErrorTypeOutOfMemory ||
 		strings.Contains(de.Msg, "Out of Memory Error"))
 }
 
-// atOnce joins statements to one text: DuckDB's parser is set up once for each text, which is a
-// sixth of what a comment takes.
+// atOnce joins statements into one text. DuckDB sets up its parser once for each text, which is a sixth of the time of
+// a COMMENT statement.
 func atOnce(statements []string) []string {
 	if len(statements) == 0 {
 		return nil
@@ -208,8 +208,7 @@ func atOnce(statements []string) []string {
 	return []string{strings.Join(statements, ";\n")}
 }
 
-// execTogether runs statements in one transaction, which is undone at the first
-// error.
+// execTogether runs statements in one transaction, which it rolls back at the first error.
 func execTogether(ctx context.Context, conn *sql.Conn, statements []string) error {
 	return together(ctx, conn, func() error { return execAll(ctx, conn, statements) })
 }
@@ -224,14 +223,14 @@ func together(ctx context.Context, conn *sql.Conn, do func() error) error {
 		err = execAll(ctx, conn, []string{"COMMIT"})
 	}
 	if err != nil {
-		// After a failed COMMIT there may be nothing to undo.
+		// Ignore its error: after a failed COMMIT there may be no transaction.
 		_, _ = conn.ExecContext(ctx, "ROLLBACK")
 	}
 	return err
 }
 
-// IsUnknownName reports whether a statement names a table, a view or a column that the file lacks: another version
-// wrote it.
+// IsUnknownName reports whether a statement names a table, a view or a column that the file lacks, for example because
+// another version wrote the file.
 func IsUnknownName(err error) bool {
 	var de *duckdb.Error
 	return errors.As(err, &de) && (de.Type == duckdb.ErrorTypeCatalog || de.Type == duckdb.ErrorTypeBinder)

@@ -11,11 +11,11 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 )
 
-// errNotOne rejects text that is not a single reading statement.
+// errNotOne is the error for text that is not a single reading statement.
 var errNotOne = &QueryError{Message: "not one statement that reads (SELECT, FROM, WITH, VALUES, DESCRIBE, " +
 	"SUMMARIZE): the warehouse is read-only and takes one at a time"}
 
-// parsed is SQL as the engine has parsed it.
+// parsed is the result of json_serialize_sql.
 type parsed struct {
 	Error      bool   `json:"error"`
 	Kind       string `json:"error_type"`
@@ -36,13 +36,14 @@ func (r *Result) parse(ctx context.Context, query string) (p parsed, err error) 
 	return p, nil
 }
 
-// mayBeOne reports whether the SQL is one SELECT, or has an error that its preparation describes better.
+// mayBeOne reports whether the SQL may be a single SELECT. It is true for syntax errors as well, because
+// [Result.prepare] describes them better.
 func (p parsed) mayBeOne() bool {
 	return p.Kind != "not implemented" && (p.Error || len(p.Statements) == 1)
 }
 
-// check reads the query without answering it: it must be one SELECT, and call
-// nothing that reaches beyond the warehouse.
+// check returns an error unless the query is a single SELECT and calls no function that could reach beyond the
+// warehouse.
 func (r *Result) check(ctx context.Context, q Query) error {
 	parsed, err := r.parse(ctx, q.SQL)
 	if err != nil {
@@ -66,21 +67,20 @@ func (r *Result) check(ctx context.Context, q Query) error {
 	return r.prepare(q)
 }
 
-// tableFunctions are the engine's table functions that a query may call: they compute, or read
-// the catalog of the warehouse. All others are refused, including any that a later engine adds:
-// most read files, some change the engine, some run SQL given as text, and some end the process.
-// The engine itself refuses most of them, but not all.
+// tableFunctions matches the engine's table functions that a query may call: they compute, or read the catalog of the
+// warehouse. All others are refused, including any that a later engine adds: most read files, some change the engine,
+// some run SQL given as text, and some end the process. The engine's own settings refuse most of them, but not all.
 var tableFunctions = regexp.MustCompile(`^(range|generate_series|unnest|repeat|repeat_row|json_each|json_tree|` +
 	`query_table|summary|histogram|histogram_values|regexp_split_to_table|icu_calendar_names|pg_timezone_names|` +
 	`pragma_(collations|database_size|metadata_info|platform|show|storage_info|table_info|user_agent|version)|` +
 	`duckdb_(columns|constraints|coordinate_systems|databases|dependencies|extensions|functions|indexes|keywords|` +
 	`memory|optimizers|schemas|sequences|settings|tables|types|views))$`)
 
-// outsiders are the functions with one value that a query may not call.
+// outsiders matches the scalar functions that a query must not call.
 var outsiders = regexp.MustCompile(`^(write_log|parse_duckdb_log_message)$`)
 
-// outside returns the first function in a parsed statement that queries must not call, or "" if
-// there is none. macros are the warehouse's own.
+// outside returns the first function in a parsed statement that queries must not call, or "" if there is none. macros
+// are the warehouse's own table macros, which are allowed.
 func outside(node any, macros map[string]bool) string {
 	switch n := node.(type) {
 	case []any:
@@ -108,7 +108,7 @@ func outside(node any, macros map[string]bool) string {
 	return ""
 }
 
-// macros are the names of the warehouse's own functions with rows: views with parameters.
+// macros returns the names of the warehouse's own table macros.
 func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
 	names, name := map[string]bool{}, ""
 	if err := scanRows(ctx, r.s.conn, "SELECT DISTINCT lower(f.function_name) FROM duckdb_functions() AS f "+
@@ -121,10 +121,10 @@ func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
 	return names, nil
 }
 
-// prepare has the engine check the unmodified query.
+// prepare has the engine check the unmodified query without running it.
 func (r *Result) prepare(q Query) error {
 	return r.s.conn.Raw(func(c any) error {
-		// Prepare, unlike PrepareContext, refuses several statements, and runs none.
+		// PrepareContext would run all but the last of several statements. Prepare refuses them.
 		s, err := c.(*duckdb.Conn).Prepare(q.SQL)
 		if err != nil {
 			return queryErr(err, true)

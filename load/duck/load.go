@@ -9,17 +9,17 @@ import (
 	"spendsync/schema"
 )
 
-// ReplacePartition deletes rows of one table and inserts others in their place: a whole day, an account's part of
-// a table, or the new lines of one that only grows. Nothing else puts rows into the file.
+// ReplacePartition replaces rows of one table: those of a day, those of an account, or the new lines of a table that
+// only grows. It is the only way in which rows of tables get into the file.
 type ReplacePartition struct {
 	Table *schema.Table
 	Where string   // condition on the rows to delete; empty: none
 	Files []string // Parquet files with the rows to insert, absolute paths
 	Only  string   // condition on the rows of the files; empty: all of them
-	Query string   // rows to insert that follow from tables loaded before
+	Query string   // SQL for rows to insert that are computed from other tables
 }
 
-// Statements returns the SQL of the replacement. An empty table has no rows to delete.
+// Statements returns the SQL of the replacement. If empty is set, the table has no rows to delete.
 func (r ReplacePartition) Statements(empty bool) (statements []string) {
 	name := r.Table.SQLName()
 	if r.Where != "" && !empty {
@@ -39,13 +39,14 @@ func (r ReplacePartition) Statements(empty bool) (statements []string) {
 	return statements
 }
 
-// CampaignSums replaces the sums of campaigns for the rows of spend_daily that meet a condition.
+// CampaignSums returns the load that recomputes the sums by campaign from the rows of spend_daily that meet a
+// condition.
 func CampaignSums(where string) ReplacePartition {
 	return ReplacePartition{Table: schema.CampaignSpends.Table, Where: where, Query: schema.CampaignSpendSQL(where)}
 }
 
-// FilesSQL reads Parquet files of one table. It names them outright: the values are in the
-// files, never in their paths.
+// FilesSQL returns the FROM clause that reads Parquet files of one table. Hive partitioning is off because the files
+// contain all values themselves.
 func FilesSQL(files []string) string {
 	quoted := make([]string, len(files))
 	for i, f := range files {
@@ -54,8 +55,8 @@ func FilesSQL(files []string) string {
 	return "read_parquet([" + strings.Join(quoted, ", ") + "], hive_partitioning = false)"
 }
 
-// DaysSQL is the condition for some days of an account. Days that follow each other are
-// a span: of a list DuckDB makes a join.
+// DaysSQL returns the condition for days of an account. For consecutive days it uses BETWEEN, because DuckDB turns a
+// long IN list into a join.
 func DaysSQL(account, column string, days map[schema.Date]bool) string {
 	sorted := slices.Sorted(maps.Keys(days))
 	var which string
@@ -71,7 +72,7 @@ func DaysSQL(account, column string, days map[schema.Date]bool) string {
 	return fmt.Sprintf("account_id = %s AND %s %s", schema.QuoteText(account), schema.Quote(column), which)
 }
 
-// PartSQL is the condition for the rows that one file of a table holds.
+// PartSQL returns the condition for the rows of one Parquet file of a table.
 func PartSQL(t *schema.Table, account string, day schema.Date) string {
 	c := "account_id = " + schema.QuoteText(account)
 	switch t.Partition {
@@ -83,7 +84,7 @@ func PartSQL(t *schema.Table, account string, day schema.Date) string {
 	return c
 }
 
-// seenCondition selects the rows seen on a Chicago day.
+// seenCondition returns the condition for the rows seen on a Chicago day.
 func seenCondition(day schema.Date) string {
 	return fmt.Sprintf("seen_at >= make_timestamptz(%d) AND seen_at < make_timestamptz(%d)",
 		schema.InstantOf(day.Start()), schema.InstantOf(day.End()))

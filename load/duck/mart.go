@@ -11,8 +11,8 @@ import (
 	"spendsync/schema"
 )
 
-// MartColumns returns the columns of the mart's view in the types of the table: ratios, which are
-// floats in a view, are rounded to six decimals.
+// MartColumns returns the select list that converts the columns of the mart's view to the types of its Parquet table.
+// Ratios, which are floats in the view, are rounded to six decimals.
 func MartColumns(m schema.Mart) string {
 	var list []string
 	for _, c := range m.Columns {
@@ -21,13 +21,13 @@ func MartColumns(m schema.Mart) string {
 	return strings.Join(list, ", ")
 }
 
-// martGroup is how many rows of a mart are in a row group. The writer holds one in memory:
-// DuckDB's own size, six times as large, adds 100 MB to the peak of a run.
+// martGroup is the number of rows in a row group of a mart's file. DuckDB holds a row group in memory while it writes:
+// its default, six times as large, adds 100 MB to a run's peak.
 const martGroup = 20_480
 
-// WriteMart copies the rows of an account, and of a month if the mart has a file a month, from the mart's table to a
-// Parquet file, and returns their number. The file is not synced: sorted by the key, with the table's field ids, and
-// with the same bytes for the same rows.
+// WriteMart writes the Parquet file of a mart for an account, and for a month if the mart has monthly files. It returns
+// the number of rows. The file is sorted by the key, has the table's field IDs, and has the same bytes for the same
+// rows. It is not synced.
 func (ms Models) WriteMart(ctx context.Context, m schema.Mart, account string, month schema.Date, path string) (
 	rows int64, err error) {
 	where := "account_id = " + schema.QuoteText(account)
@@ -59,8 +59,8 @@ func (ms Models) WriteMart(ctx context.Context, m schema.Mart, account string, m
 	return rows, err
 }
 
-// refuseNulls refuses a file with a NULL where the table has none: DuckDB declares every
-// column optional.
+// refuseNulls returns an error if the file has a NULL in a column that must not be NULL: DuckDB does not check it,
+// because it declares every column optional.
 func refuseNulls(ctx context.Context, conn *sql.Conn, m schema.Mart, path string) error {
 	var required []string
 	for _, c := range m.Columns {

@@ -11,17 +11,17 @@ import (
 	"spendsync/schema"
 )
 
-// ModelPartition names rows of a model that are made together: those of an account, and of a month where the model is
-// made by months. A model that reads nothing has one part without an account.
+// ModelPartition names a part of a model, the rows that are made together: those of an account, or of an account and a
+// month if the model is made by months. A model that reads nothing has one part without an account.
 type ModelPartition struct{ Model, Account, Month string }
 
-// Made is what a part was made from, and what came of it.
+// Made records what a part was made from, and its content.
 type Made struct {
-	Inputs  string // hash of the model's text and of all that it reads
+	Inputs  string // hash of the model's text and of everything that it reads
 	Content string // hash of its rows, as DuckDB computes it
 }
 
-// madeTable has a row for each part of the models, and for each Parquet file that is a copy of one.
+// madeTable creates int.made, with a row for each part of the models and for each Parquet file that copies a model.
 const madeTable = `CREATE TABLE int.made (
   model VARCHAR, account_id VARCHAR, month VARCHAR, inputs VARCHAR, content VARCHAR);
 COMMENT ON TABLE int.made IS 'What each part of a model was made from: it is made again only if that differs.';
@@ -32,13 +32,13 @@ COMMENT ON COLUMN int.made.month IS
 COMMENT ON COLUMN int.made.inputs IS 'Hash of its text and of all that it reads.';
 COMMENT ON COLUMN int.made.content IS 'Hash of its rows.'`
 
-// Models are the views, the macros and the tables of answers in a DuckDB file.
+// Models are the views, macros and computed tables in a DuckDB file.
 type Models struct{ w *Warehouse }
 
 // Models returns the models of the file.
 func (w *Warehouse) Models() Models { return Models{w} }
 
-// Made returns what the file says of the parts of its models.
+// Made returns the rows of int.made.
 func (ms Models) Made(ctx context.Context) (map[ModelPartition]Made, error) {
 	made := map[ModelPartition]Made{}
 	var p ModelPartition
@@ -53,7 +53,7 @@ func (ms Models) Made(ctx context.Context) (map[ModelPartition]Made, error) {
 	return made, nil
 }
 
-// SetMade records parts in the place of those of the same name.
+// SetMade adds rows to int.made, and replaces those of the same name.
 func (ms Models) SetMade(ctx context.Context, made map[ModelPartition]Made) error {
 	if len(made) == 0 {
 		return nil
@@ -69,16 +69,16 @@ func (ms Models) SetMade(ctx context.Context, made map[ModelPartition]Made) erro
 		"INSERT INTO int.made VALUES " + strings.Join(rows, ", ")})
 }
 
-// Full is the model's name with its schema.
+// Full returns the model's name with its schema.
 func (v View) Full() string { return v.Schema + "." + v.Name }
 
-// Make creates a view, a macro, or a table with all its rows; that of a model by months has none yet. If the model
-// is there without its comment after an error, the next attempt replaces it.
+// Make creates a view, a macro or a table with all its rows. The table of a model by months is created empty. After an
+// error the model may exist without its comment; the next attempt replaces it.
 func (ms Models) Make(ctx context.Context, v View) error {
 	return ms.w.WithMemory(ctx, func() error { return execAll(ctx, ms.w.conn, v.createSQL()) })
 }
 
-// replace runs statements in one transaction, with more memory if they need it.
+// replace runs statements in one transaction, and again with more memory if they ran out of it.
 func (ms Models) replace(ctx context.Context, statements []string) error {
 	if len(statements) == 0 {
 		return nil
@@ -86,13 +86,13 @@ func (ms Models) replace(ctx context.Context, statements []string) error {
 	return ms.w.WithMemory(ctx, func() error { return execTogether(ctx, ms.w.conn, statements) })
 }
 
-// MakeRows replaces the rows of a model that meet a condition; without one it replaces all.
+// MakeRows replaces the rows of a model that meet the condition where; if it is empty, all rows.
 func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	remove, insert := "DELETE FROM "+v.Full(), "INSERT INTO "+v.Full()+" BY NAME "+v.SQL
 	if where != "" {
 		sql := v.SQL
 		if v.ByMonth {
-			// DuckDB would not push the condition down to each place that names the table.
+			// DuckDB does not push the condition down to every use of the table.
 			sql = strings.ReplaceAll(sql, "main.spend_daily", "(FROM main.spend_daily WHERE "+where+")")
 		}
 		remove += " WHERE " + where
@@ -101,7 +101,7 @@ func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	return ms.replace(ctx, []string{remove, insert})
 }
 
-// Contents returns a hash of the rows of a table by a key, which is an SQL expression of one text.
+// Contents returns a hash of a table's rows for each value of key, an SQL expression of a text.
 func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where string) (map[string]string, error) {
 	q := fmt.Sprintf("SELECT %s, sum(hash(%s)::HUGEINT)::VARCHAR || ' ' || count(*) FROM %s AS t WHERE %s GROUP BY 1",
 		key, columns, table, where)
@@ -116,16 +116,16 @@ func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where str
 	return contents, nil
 }
 
-// modelsPart is the row of int.made that tells which models the file has.
+// modelsPart is the key of the row of int.made that identifies the set of models.
 var modelsPart = ModelPartition{Model: "models"}
 
-// AddModels records which models the file has.
+// AddModels adds the row that identifies the set of models.
 func (o Options) AddModels(made map[ModelPartition]Made) {
 	made[modelsPart] = Made{Inputs: o.modelsHash()}
 }
 
-// modelsHash is a hash of the text of all models but those that read nothing: thresholds may differ between a reader
-// and the publisher.
+// modelsHash returns a hash of the texts of all models. It leaves out models that read nothing, because they contain
+// thresholds, which a reader may set differently than the publisher.
 func (o Options) modelsHash() string {
 	h := sha256.New()
 	for _, v := range o.Views {
@@ -136,8 +136,8 @@ func (o Options) modelsHash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// OtherVersionError means that another version of spendsync made the models of a warehouse, so that this version's own
-// questions do not fit them.
+// OtherVersionError means that another version of spendsync has made the models of a warehouse, so this version's ready
+// questions do not fit.
 type OtherVersionError struct{ Version string }
 
 func (e *OtherVersionError) Error() string {
@@ -145,15 +145,15 @@ func (e *OtherVersionError) Error() string {
 		"questions do not fit its tables", cmp.Or(e.Version, "unknown"))
 }
 
-// Advice is what a person can do about it.
+// Advice returns what a person can do about it.
 func (e *OtherVersionError) Advice() string {
 	return "the next 'spendsync sync' of this version, or 'spendsync repair rebuild', makes the tables anew; to only " +
 		"read the store, ask with the version that publishes it, or in SQL of the tables that are there: " +
 		"spendsync query -c SQL"
 }
 
-// CheckModels returns an [*OtherVersionError] if the file's models are not those of the options. Options without
-// models, as in a test, fit every file.
+// CheckModels returns an [*OtherVersionError] if the file's models differ from those of the options. Options without
+// models, as in tests, fit every file.
 func (s *Session) CheckModels(ctx context.Context, o Options) error {
 	if len(o.Views) == 0 {
 		return nil

@@ -8,17 +8,18 @@ import (
 	"spendsync/load/durable"
 )
 
-// Scratch is an engine with a folder of its own, in which it reads files, and keeps what exceeds its memory limit.
+// Scratch is an engine with a private folder. It can read files there, and uses the folder for data that exceeds its
+// memory limit.
 type Scratch struct {
-	Dir string // exists, and is removed by Close; the engine reads the files in it
+	Dir string // the private folder; Close removes it
 
 	conn   *sql.Conn
 	stop   func() error
 	folder *durable.Scratch
 }
 
-// OpenScratch starts an engine that reads files in its folder, the DuckDB file named attach, as w, and nothing else.
-// attach may be empty. It must be closed.
+// OpenScratch starts an engine that can read the files in its folder, and the DuckDB file attach as w, if attach is not
+// empty. It must be closed.
 func OpenScratch(ctx context.Context, o Options, attach string) (s *Scratch, err error) {
 	folder, err := durable.MakeScratch(o.TempDir)
 	if err != nil {
@@ -45,7 +46,7 @@ func (s *Scratch) Exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// Texts returns the rows of a query as texts, NULL as an empty one.
+// Texts returns the rows of a query as texts; NULL is empty.
 func (s *Scratch) Texts(ctx context.Context, query string) (rows [][]string, err error) {
 	for values, err := range texts(ctx, s.conn, query) {
 		if err != nil {
@@ -57,5 +58,5 @@ func (s *Scratch) Texts(ctx context.Context, query string) (rows [][]string, err
 		}
 		rows = append(rows, row)
 	}
-	return rows[1:], nil // behind the names
+	return rows[1:], nil // the first row holds the names of the columns
 }

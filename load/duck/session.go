@@ -12,16 +12,16 @@ import (
 	"spendsync/load/durable"
 )
 
-// Session runs queries on the published DuckDB file. All results are from the generation that was published when the
-// session started. The file is opened as in [Ask]; the queries are our own and are not checked first.
+// Session runs our own queries on the published DuckDB file, as [Ask] does, but does not check them first. All results
+// are from the generation that was published when the session started.
 type Session struct {
 	conn    *sql.Conn
 	stop    func() error
 	tempDir string
-	scratch *durable.Scratch // nil: there is no room for temporary files, which few queries need
+	scratch *durable.Scratch // nil: no folder could be created; few queries need one
 }
 
-// MaxSpill bounds what a session puts into its folder beyond the memory limit.
+// MaxSpill bounds the data that a session moves from memory into its folder.
 const MaxSpill = "1GiB"
 
 // OpenSession opens the published DuckDB file read-only. The session must be closed.
@@ -75,8 +75,8 @@ func (s *Session) Query(ctx context.Context, query string) (a TextTable, err err
 	return a, nil
 }
 
-// Define runs statements of our own, such as CREATE TABLE and CREATE MACRO, for later queries. What they create stands
-// in the engine's memory beside the views that [Session.Keep] computed, until Keep is called again.
+// Define runs statements of our own that later queries need, for example CREATE MACRO. They change only the engine's
+// memory.
 func (s *Session) Define(ctx context.Context, statements ...string) error {
 	return execAll(ctx, s.conn, statements)
 }

@@ -6,7 +6,7 @@ import (
 	"spendsync/schema"
 )
 
-// makeTables makes the tables of an empty file.
+// makeTables creates the schemas and tables of a new file.
 func (w *Warehouse) makeTables(ctx context.Context) error {
 	statements := []string{"CREATE SCHEMA ops", "CREATE SCHEMA int", "CREATE SCHEMA mart", madeTable}
 	for _, t := range schema.Tables {

@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// Drop removes every model and macro that an earlier version made, and gives the tables their comments of now.
+// Drop drops all models and macros, which another version has made, and updates the comments of the tables.
 func (ms Models) Drop(ctx context.Context) error {
 	statements, err := dropsOf(ctx, ms.w.conn)
 	if err != nil {
@@ -21,7 +21,7 @@ func (ms Models) Drop(ctx context.Context) error {
 	return ms.replace(ctx, append(statements, "DELETE FROM int.made"))
 }
 
-// CommentColumns comments the columns of models, but for those of int: working tables, for no reader.
+// CommentColumns adds comments to the columns of all models except those of schema int, which are internal.
 func (ms Models) CommentColumns(ctx context.Context, views []View) error {
 	comments, err := columnComments(ctx, ms.w.conn, views)
 	if err != nil {
@@ -29,8 +29,8 @@ func (ms Models) CommentColumns(ctx context.Context, views []View) error {
 	}
 	var tables []string
 	for _, v := range views {
-		// Each comment on a column of a view makes another copy of the whole view, which stays until the transaction
-		// has ended.
+		// Each comment on a column of a view copies the whole view, and the copies stay until the end of the
+		// transaction. So each view has its own transaction.
 		if v.IsTable {
 			tables = append(tables, comments[v.Full()]...)
 		} else if err := ms.replace(ctx, atOnce(comments[v.Full()])); err != nil {
@@ -40,7 +40,7 @@ func (ms Models) CommentColumns(ctx context.Context, views []View) error {
 	return ms.replace(ctx, atOnce(tables))
 }
 
-// createSQL makes the view, the table with its rows, or the macro.
+// createSQL returns the statements that create the view, the table with its rows, or the macro, and its comment.
 func (v View) createSQL() []string {
 	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
 	if v.IsValue {
@@ -62,7 +62,7 @@ func (v View) createSQL() []string {
 		fmt.Sprintf("COMMENT ON %s %s IS %s", kind, name, schema.QuoteText(v.Doc))}
 }
 
-// dropsOf remove every model and macro of the attached file.
+// dropsOf returns the statements that drop all models and macros of the attached file.
 func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err error) {
 	var tables []string
 	for _, t := range schema.Tables {
@@ -86,7 +86,7 @@ func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err erro
 	return statements, nil
 }
 
-// columnComments returns the comments on the columns of models, by the model. Columns without a comment are left out.
+// columnComments returns the COMMENT statements for the columns of models, by model.
 func columnComments(ctx context.Context, conn *sql.Conn, views []View) (map[string][]string, error) {
 	docs, statements := map[string]map[string]string{}, map[string][]string{}
 	for _, v := range views {

@@ -19,16 +19,16 @@ type Warehouse struct {
 	conn *sql.Conn
 	end  func() error
 	disk durable.Disk
-	// fullMemory is the memory limit that DuckDB has yet to receive; empty: it has it.
+	// fullMemory is the memory limit to use after DuckDB runs out of memory; empty: it is in use.
 	fullMemory string
-	// mayLackDisk means that the disk may have no room to spill to: then an error of the
-	// disk is tried again with more memory.
+	// mayLackDisk means that the disk may lack space for temporary files, so a disk error also leads to another attempt
+	// with more memory.
 	mayLackDisk bool
-	empty       bool // it held no row when it was opened
+	empty       bool // the tables have no rows yet
 }
 
-// WithMemory calls do, and calls it again with the full memory limit if DuckDB ran out of memory. A failed call must
-// have no effect.
+// WithMemory calls do, and calls it again with the full memory limit if DuckDB ran out of memory. A failed call of do
+// must have no effect.
 func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
 	err := do()
 	if w.fullMemory == "" || !IsOutOfMemory(err) && !(w.mayLackDisk && errors.Is(err, durable.ErrStorage)) {
@@ -50,8 +50,8 @@ func (w *Warehouse) useFullMemory(ctx context.Context) error {
 	return execAll(ctx, w.conn, []string{q})
 }
 
-// CheckDir refuses a folder in which DuckDB cannot write a file: it takes what follows a
-// question mark for options, and looks for its log in another folder.
+// CheckDir refuses a folder with a question mark in its path. DuckDB takes the rest of such a path for options and
+// looks for its log in another folder.
 func CheckDir(dir string) error {
 	if strings.Contains(dir, "?") {
 		return fmt.Errorf("%s: DuckDB cannot write in a folder with a question mark in its path; choose another "+
@@ -60,17 +60,17 @@ func CheckDir(dir string) error {
 	return nil
 }
 
-// blockSize is the block size of new files. With DuckDB's default of 256 KiB many blocks are nearly empty:
-// a file is a quarter larger, and a generation with few changes writes twice as much. With 32 KiB the
-// dictionaries of texts no longer pay off, and a file is three times as large.
+// blockSize is the block size of new files. With DuckDB's default of 256 KiB many blocks are nearly empty: a file is a
+// quarter larger, and a generation with few changes writes twice as much. With 32 KiB the dictionaries of texts do not
+// pay off, and a file is three times as large.
 const blockSize = 64 << 10
 
-// withoutLog attaches a file without a write-ahead log. The file is built aside: if the process dies, nobody reads it.
+// withoutLog attaches a file without a write-ahead log. That is safe because the file is staged: if the process dies,
+// it is discarded.
 const withoutLog = "RECOVERY_MODE no_wal_writes"
 
-// create makes the file at path, with every table. Before version 1.2 of DuckDB's storage, the
-// statistics of a column took 3 KB, which each opening read and each publication copied: a
-// fifth of a file of 300,000 rows.
+// create creates the file at path with all tables. It sets the storage version because in older versions each column's
+// statistics take 3 KB, a fifth of a file of 300,000 rows, which every opening reads and every publication copies.
 func create(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	w, err := start(ctx, path, o)
 	if err != nil {
@@ -88,8 +88,7 @@ func create(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	return w, nil
 }
 
-// Open opens the file at path. The engine reaches the files below the directory of the
-// options.
+// Open opens the file at path for writing. The engine can reach the files below the options' directory.
 func Open(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	w, err := start(ctx, path, o)
 	if err != nil {
@@ -102,8 +101,8 @@ func Open(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	return w, nil
 }
 
-// OpenPublished opens a finished file read-only. If its content does not fit into memory, the disk may have no room
-// for it either: more memory is tried first.
+// OpenPublished opens a finished file read-only. The disk may be full, so errors of the disk are also retried with more
+// memory.
 func OpenPublished(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	w, err := start(ctx, path, o)
 	if err != nil {
@@ -116,10 +115,11 @@ func OpenPublished(ctx context.Context, path string, o Options) (*Warehouse, err
 	return w, nil
 }
 
-// start starts the engine for the file at path, and leaves it to be attached.
+// start starts the engine for the file at path. It does not attach the file.
 func start(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	full := o.Memory
-	if full == "" || o.FirstMemory == "" { // a limit that DuckDB chose cannot be restored
+	// start with the final limit, because it cannot be raised to DuckDB's own choice later
+	if full == "" || o.FirstMemory == "" {
 		full, o.FirstMemory = "", full
 	}
 	o.Memory, o.unlocked, o.writes = o.FirstMemory, o.unlocked || full != "", true
@@ -130,7 +130,7 @@ func start(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	return &Warehouse{path: path, conn: conn, end: end, disk: o.Disk, fullMemory: full}, nil
 }
 
-// Attach opens the finished file read-only, in an engine with empty caches.
+// Attach attaches the finished file read-only.
 func (w *Warehouse) Attach(ctx context.Context) error {
 	if err := execAll(ctx, w.conn, attachToRead(w.path)); err != nil {
 		return unread(err, "it does not open")
@@ -143,13 +143,12 @@ func (w *Warehouse) Exec(ctx context.Context, statements ...string) error {
 	return execAll(ctx, w.conn, statements)
 }
 
-// Stop ends the engine, whatever the outcome was.
+// Stop ends the engine, and returns outcome joined with the error of ending it.
 func (w *Warehouse) Stop(outcome error) error { return errors.Join(outcome, w.end()) }
 
-// Finish closes the file: all of it is durable, with nothing left in a log. It is no longer
-// attached.
+// Finish checkpoints and detaches the file and makes it durable, with nothing left in a write-ahead log.
 func (w *Warehouse) Finish(ctx context.Context) error {
-	// A checkpoint that fails cannot be done a second time.
+	// A checkpoint that ran out of memory cannot be repeated.
 	if err := w.useFullMemory(ctx); err != nil {
 		return err
 	}

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// FS has every call by which the store touches a file. All of them pass through one FS, so that a
-// test can make each fail, or forget unsynced data. DuckDB opens its file by itself;
-// [Disk.SyncFile] makes DuckDB's writes durable.
+// FS is the set of file system calls that the store makes. A test can replace it by one that makes a call fail, or that
+// forgets unsynced data. DuckDB opens its file without it; [Disk.SyncFile] makes DuckDB's writes durable.
 type FS interface {
 	OpenFile(path string, flag int, perm fs.FileMode) (File, error)
 	Mkdir(path string) error
@@ -19,10 +18,10 @@ type FS interface {
 	ReadDir(path string) ([]fs.DirEntry, error)
 	Lstat(path string) (fs.FileInfo, error)
 	Chmod(path string, mode fs.FileMode) error
-	// Clone makes to a copy of from that shares its blocks until one of them is
-	// written to. It fails where the file system cannot do that.
+	// Clone creates a copy that shares blocks with the original until one of the two is written to. It fails if the
+	// file system does not support that.
 	Clone(from, to string) error
-	// Lock takes the lock of a lock file, or returns nil if somebody else has it.
+	// Lock takes the lock of a lock file, or returns nil if it is held by another process.
 	Lock(path string) (io.Closer, error)
 }
 
@@ -66,24 +65,24 @@ func (System) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 // Chmod is [FS.Chmod].
 func (System) Chmod(path string, mode fs.FileMode) error { return os.Chmod(path, mode) }
 
-// Disk is a file system with the operations that the store builds on it.
+// Disk adds the store's own file operations to an [FS].
 type Disk struct{ FS }
 
 // OS is the disk of the operating system.
 var OS = Disk{System{}}
 
-// ReadDir is [FS.ReadDir]; its errors are [ErrStorage], as those of all that reads.
+// ReadDir is [FS.ReadDir]; its errors are [ErrStorage].
 func (d Disk) ReadDir(path string) ([]fs.DirEntry, error) {
 	entries, err := d.FS.ReadDir(path)
 	return entries, Storage(err)
 }
 
-// Open opens a file or a folder for reading. It never waits for the writer of a pipe.
+// Open opens a file or a folder for reading. It does not block on a pipe.
 func (d Disk) Open(path string) (File, error) {
 	return d.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// MaxText exceeds the size of every text in a store: the manifest, the commit record, a month of a ledger.
+// MaxText exceeds the size of every text file in a store: the manifest, the commit record, a month of a ledger.
 const MaxText = 512 << 20
 
 // ReadFile reads a regular file of at most limit bytes. A larger file, a pipe or a device is damage: spendsync
@@ -106,18 +105,19 @@ func readAll(f File, path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	var b []byte
-	if size <= limit { // a file that is too large is not even read
+	if size <= limit { // do not read a file that is too large
 		if b, err = io.ReadAll(io.LimitReader(f, limit+1)); err != nil {
 			return b, err
 		}
 	}
-	if size = max(size, int64(len(b))); size > limit { // it may have grown meanwhile
+	if size = max(size, int64(len(b))); size > limit { // the file may have grown meanwhile
 		return nil, Damaged(path, RepairBackup, "it has %d bytes, and may have at most %d", size, limit)
 	}
 	return b, nil
 }
 
-// RegularSize returns the size of a regular file. Anything else may have no end.
+// RegularSize returns the size of a regular file. It refuses anything else, for example a device, which may have no
+// end.
 func RegularSize(f File, path string) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -129,7 +129,7 @@ func RegularSize(f File, path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Exists reports whether a name exists. A failed lookup is an error, not a missing name.
+// Exists reports whether a path exists. If that cannot be determined, it returns an error.
 func (d Disk) Exists(path string) (bool, error) {
 	_, err := d.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +138,7 @@ func (d Disk) Exists(path string) (bool, error) {
 	return err == nil, Storage(err)
 }
 
-// RemoveIfThere removes a file; one that is already gone is as good.
+// RemoveIfThere removes a file. A missing file is no error.
 func (d Disk) RemoveIfThere(path string) error {
 	if err := d.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Storage(err)

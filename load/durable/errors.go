@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// ErrStorage reports a refusal by the file system: full, read-only, I/O error.
+	// ErrStorage reports an error of the file system, for example that it is full or read-only.
 	ErrStorage = errors.New("storage error")
 	// ErrTempDir reports that the folder for temporary files, [os.TempDir], cannot be written to.
 	ErrTempDir = errors.New("the folder for temporary files cannot be written to")
@@ -21,19 +21,20 @@ var (
 	ErrEmpty = errors.New("nothing is stored yet")
 	// ErrNewer reports that a newer version of spendsync wrote the store.
 	ErrNewer = errors.New("the store was written by a newer version")
-	// ErrOlder reports that a version of spendsync from before the oldest one that can be upgraded wrote the store.
+	// ErrOlder reports that the store was written by a version that is too old to be upgraded.
 	ErrOlder = errors.New("the store was written by a version that was never released")
-	// ErrIsCopy reports that a folder lacks files of its generation: no command can publish there.
+	// ErrIsCopy reports that a folder is a copy for readers, which lacks files of its generation: no command can
+	// publish there.
 	ErrIsCopy = errors.New("it is a copy for readers, kept by 'spendsync pull'")
-	// ErrIsStore reports that a folder holds a store, which a copy would replace.
+	// ErrIsStore reports that a folder contains a store, which must not be replaced by a copy for readers.
 	ErrIsStore = errors.New("it holds a store, not a copy for readers")
 )
 
-// Damage describes one stored file that differs from the published one.
+// Damage describes one stored file that is not as it was published.
 type Damage struct {
 	Path   string `json:"path"`           // the file, below the data directory
 	What   string `json:"what"`           // the defect
-	Repair string `json:"mend,omitempty"` // the command that repairs it, where one does
+	Repair string `json:"mend,omitempty"` // how to repair it; may be empty
 }
 
 func (d *Damage) Error() string { return d.Path + ": " + d.What }
@@ -41,7 +42,7 @@ func (d *Damage) Error() string { return d.Path + ": " + d.What }
 // Unwrap makes every damage an [ErrDamaged].
 func (d *Damage) Unwrap() error { return ErrDamaged }
 
-// Damaged returns a [Damage]: the defect of a file, and its repair.
+// Damaged returns a [Damage] of the file at path. format and args describe the defect.
 func Damaged(path, repair, format string, args ...any) *Damage {
 	return &Damage{Path: path, What: fmt.Sprintf(format, args...), Repair: repair}
 }
@@ -53,8 +54,8 @@ const (
 	RepairBackup  = "restore it from a backup"
 )
 
-// Storage marks an error of the file system as an [ErrStorage]; it returns any other error, or nil,
-// unchanged. Paths in it are our own names; no secret is ever part of a path.
+// Storage marks an error of the file system as an [ErrStorage]; it returns any other error, or nil, unchanged. The
+// error may contain paths, which never contain a secret.
 func Storage(err error) error {
 	if err == nil || errors.Is(err, ErrStorage) {
 		return err

@@ -17,8 +17,7 @@ import (
 	"syscall"
 )
 
-// Writer is a file that is being written. It hashes and counts what passes through
-// to the disk.
+// Writer is a file that is being written. It computes the size and the SHA-256 of the content.
 type Writer struct {
 	disk Disk
 	path string
@@ -27,7 +26,7 @@ type Writer struct {
 	size int64
 }
 
-// Create creates a file, in a folder that is there.
+// Create creates a file in an existing folder, or truncates it.
 func (d Disk) Create(path string) (*Writer, error) {
 	f, err := d.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -44,9 +43,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, Storage(err)
 }
 
-// Finish makes the content durable and closes the file. Only the file's name may still be lost: the
-// caller must sync the folder. If the sync fails, the file is removed: a second sync would report
-// success and prove nothing.
+// Finish makes the content durable and closes the file. The name is not durable until the caller has synced the folder.
+// If the sync fails, the file is removed: a second sync would report success and prove nothing.
 func (w *Writer) Finish() (sha string, size int64, err error) {
 	if err := w.f.Sync(); err != nil {
 		w.Abort()
@@ -58,17 +56,16 @@ func (w *Writer) Finish() (sha string, size int64, err error) {
 	return hex.EncodeToString(w.hash.Sum(nil)), w.size, nil
 }
 
-// Close closes the file without making it durable. Use it for files that are not needed after a
-// crash.
+// Close closes the file without making it durable, for files that are not needed after a crash.
 func (w *Writer) Close() error { return Storage(w.f.Close()) }
 
-// Abort closes and removes the file, as far as that succeeds.
+// Abort closes and removes the file. It ignores errors.
 func (w *Writer) Abort() {
 	w.f.Close()
 	_ = w.disk.Remove(w.path)
 }
 
-// WriteFile writes a complete file durably.
+// WriteFile writes a complete file and makes its content durable, as [Writer.Finish] does.
 func (d Disk) WriteFile(path string, content []byte) (sha string, size int64, err error) {
 	f, err := d.Create(path)
 	if err != nil {
@@ -81,7 +78,7 @@ func (d Disk) WriteFile(path string, content []byte) (sha string, size int64, er
 	return f.Finish()
 }
 
-// hashBuffers are for files that are hashed: most are much smaller than a buffer.
+// hashBuffers are reused because most hashed files are much smaller than a buffer.
 var hashBuffers = sync.Pool{New: func() any { return new([1 << 18]byte) }}
 
 // HashFile reads an entire file and returns its SHA-256 and its size.
@@ -89,7 +86,8 @@ func (d Disk) HashFile(path string) (sha string, size int64, err error) {
 	return d.hashFile(context.Background(), path, -1)
 }
 
-// HashSized hashes a file of a given size. It reads nothing of a file of another size: sha is empty.
+// HashSized is [Disk.HashFile] for a file that should have a given size. It does not read a file of another size, and
+// returns an empty hash for it.
 func (d Disk) HashSized(path string, size int64) (sha string, is int64, err error) {
 	return d.hashFile(context.Background(), path, size)
 }
@@ -113,9 +111,9 @@ func (d Disk) hashFile(ctx context.Context, path string, want int64) (sha string
 	return hex.EncodeToString(h.Sum(nil)), n, nil
 }
 
-// CopyFile copies a file and returns the hash of the copy, so that the caller verifies the source
-// in the same pass. If the file system can clone, no data is written. It does not sync: the copy is
-// a draft that will be written to.
+// CopyFile copies a file, or clones it if the file system supports that. It returns the hash of the copy, so the caller
+// can verify the source without another pass. It does not sync, because the copy will be changed before it is
+// published.
 func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size int64, err error) {
 	if err := d.Clone(from, to); err == nil {
 		return d.hashFile(ctx, to, -1)
@@ -139,13 +137,12 @@ func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size i
 	return hex.EncodeToString(dst.hash.Sum(nil)), dst.size, nil
 }
 
-// copySuffix ends the name of an unfinished copy, so that readers who glob for *.parquet do not
-// find it.
+// copySuffix ends the name of an unfinished copy, so that a glob for *.parquet does not match it.
 const copySuffix = ".copy"
 
-// CopyInto atomically replaces a file by a durable copy of another when a rename cannot do it:
-// across file systems. The original stays. It may be interrupted and repeated at any point. The
-// name is not durable yet: that takes a sync of its folder.
+// CopyInto atomically replaces the file at to by a durable copy of the file at from. It serves where a rename fails,
+// across file systems. It may be interrupted and repeated at any point. The name is not durable until the caller has
+// synced the folder.
 func (d Disk) CopyInto(from, to string) error {
 	info, err := d.Lstat(from)
 	if err != nil {
@@ -163,7 +160,7 @@ func (d Disk) CopyInto(from, to string) error {
 	return Storage(d.Rename(to+copySuffix, to))
 }
 
-// stoppable is a file that cannot be read any more once the context has ended.
+// stoppable is a reader that fails once the context has ended.
 type stoppable struct {
 	ctx  context.Context
 	file io.Reader
@@ -176,7 +173,7 @@ func (s stoppable) Read(p []byte) (int, error) {
 	return s.file.Read(p)
 }
 
-// SyncFile makes a file's content durable after somebody else wrote it.
+// SyncFile makes the content of a file durable that DuckDB or an earlier process has written.
 func (d Disk) SyncFile(path string) error {
 	f, err := d.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -195,9 +192,9 @@ func (d Disk) SyncDir(dir string) error {
 	return Storage(errors.Join(f.Sync(), f.Close()))
 }
 
-// SyncAbove makes the name of a folder durable, and the names of the folders above it: the process
-// that made them may have died before it could. A folder that we may not sync is not ours, and
-// existed before us.
+// SyncAbove makes the name of a folder durable, and the names of the folders above it: the process that created them
+// may have died before it synced them. A folder that we have no permission to sync is skipped, since we cannot have
+// created it.
 func (d Disk) SyncAbove(dir string) error {
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
 		err := d.SyncDir(parent)
@@ -209,9 +206,8 @@ func (d Disk) SyncAbove(dir string) error {
 	return nil
 }
 
-// MakeDirs makes a folder with those above it. Their names are not durable yet:
-// that takes [Disk.SyncNames], also for a folder that was there, for its maker
-// may have died before syncing it.
+// MakeDirs creates a folder with its parents. The names are not durable until the caller uses [Disk.SyncNames]. That
+// holds for existing folders as well: the process that created them may have died before it synced them.
 func (d Disk) MakeDirs(dir string) error {
 	if there, err := d.Exists(dir); there || err != nil {
 		return err
@@ -245,14 +241,14 @@ func (d Disk) SyncNames(root string, dirs map[string]bool) error {
 	return nil
 }
 
-// Exists reports whether a path can be read. If the lookup fails, the file may exist: reading it
-// then returns the reason.
+// Exists reports whether a path exists. If that cannot be determined, it returns true, so that reading the file returns
+// the error.
 func Exists(path string) bool {
 	there, err := OS.Exists(path)
 	return there || err != nil
 }
 
-// Contains reports whether a regular file contains a text. It reads the file in pieces, so its size does not count.
+// Contains reports whether a regular file contains a text. It reads the file in pieces, so the file may be large.
 func (d Disk) Contains(path, text string) (found bool, err error) {
 	f, err := d.Open(path)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Lock is [FS.Lock]. While the lock is held its file contains a line for [Disk.LockedBy]. No other code reads the line,
-// and failures to write it are ignored.
+// Lock is [FS.Lock]. While the lock is held, the lock file contains a line that describes the holder, for
+// [Disk.LockedBy]. Only messages use the line, so failures to write it are ignored.
 func (System) Lock(path string) (io.Closer, error) {
-	// Opening a pipe would wait for its other end; a link would make or lock a file elsewhere.
+	// Opening a pipe could block, and a link could point to a file elsewhere.
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "lock", Path: path, Err: errors.New("it is not a regular file; remove it")}
 	}
@@ -37,11 +37,11 @@ func (System) Lock(path string) (io.Closer, error) {
 	return held{l}, nil
 }
 
-// held closes a lock of this process: it wipes the holder's name first.
+// held is a lock that this process holds.
 type held struct{ *flock.Flock }
 
 func (h held) Close() error {
-	if h.Locked() { // if it is not, the name may be that of another run
+	if h.Locked() { // otherwise the line may be of another process
 		writeHolder(h.Path(), "")
 	}
 	return h.Flock.Close()
@@ -51,7 +51,7 @@ func (h held) Close() error {
 func writeHolder(path, text string) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return // for example, a lock file of another user
+		return // for example the lock file of another user
 	}
 	_, _ = f.WriteString(text)
 	_ = f.Close()
@@ -59,11 +59,11 @@ func writeHolder(path, text string) {
 
 var holderForm = regexp.MustCompile(`^process \d+ on [\w.-]+ since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n$`)
 
-// holderDelay is the time that a new holder has to replace the line of a killed one.
+// holderDelay gives a new holder time to replace the line that a killed process left.
 const holderDelay = 10 * time.Millisecond
 
-// LockedBy returns an [ErrLocked] for a lock that is held, with the holder's process, host and start if its file
-// contains them.
+// LockedBy returns the [ErrLocked] for a lock that another process holds, with the line of the holder if the lock file
+// has one.
 func (d Disk) LockedBy(path string) error {
 	time.Sleep(holderDelay)
 	line, err := d.ReadFile(path, 1<<10)

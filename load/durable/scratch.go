@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Scratch is a private folder for temporary files. A lock in it shows that its process is alive, so the folder of a
-// killed process is removed by the next one that makes a folder beside it.
+// Scratch is a private folder for temporary files. A lock file in it is locked while its process is alive, so that
+// [MakeScratch] can remove the folders of killed processes.
 type Scratch struct {
 	Dir  string
 	lock io.Closer
@@ -20,11 +20,12 @@ type Scratch struct {
 // scratchPrefix begins the names of the folders.
 const scratchPrefix = "spendsync-scratch-"
 
-// lockless is the least age at which a folder without a lock file is removed: a younger one may be about to get it.
+// lockless is the age from which a folder without a lock file is removed. In a younger one the lock file may be about
+// to be created.
 const lockless = time.Minute
 
-// MakeScratch makes a folder below a parent, or below [os.TempDir] if the parent is empty. It must be removed. An error
-// is an [ErrTempDir].
+// MakeScratch creates a folder below a parent, or below [os.TempDir] if parent is empty. The caller must remove it.
+// Errors are [ErrTempDir].
 func MakeScratch(parent string) (*Scratch, error) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -47,11 +48,12 @@ func MakeScratch(parent string) (*Scratch, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w: %w", ErrTempDir, Storage(err))
 		}
-		// Another process took the folder for that of a dead one before this one had its lock, and may have removed it.
+		// Try again: before the lock was taken, another process took this folder for that of a dead process.
 	}
 }
 
-// Remove removes the folder with all files in it. Another process that sweeps may put a lock file into it meanwhile.
+// Remove removes the folder with its files. It tries several times, because another process that sweeps may create a
+// lock file in it meanwhile.
 func (s *Scratch) Remove() error {
 	err := os.RemoveAll(s.Dir)
 	for tries := 0; err != nil && tries < 5; tries++ {

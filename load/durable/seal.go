@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// A sealed JSON text has its own SHA-256 in its second field, "checksum": the hash of the text with
-// zeros in place of the hash's digits. So every bit of the text is covered. The rule is the same in
-// every format, so that an older binary can distinguish damage from a newer format.
+// A sealed JSON text contains its own SHA-256 in its second field, "checksum". The hash is computed with zeros in place
+// of its digits, so it covers every bit of the text. All formats share this rule, so an older binary can distinguish
+// damage from a newer format.
 
-// Unsealed stands in a text for the hash that it is to get.
+// Unsealed is the placeholder for the hash in a text that is not sealed yet.
 var Unsealed = strings.Repeat("0", sha256.Size*2)
 
-// sealPlace is where the hash stands.
+// sealPlace matches the field with the hash.
 var sealPlace = regexp.MustCompile(`"checksum": ?"([0-9a-f]{64})"`)
 
-// SealWithin is how far into a text the hash is looked for.
+// SealWithin is the number of bytes at the start of a text in which the hash must be.
 const SealWithin = 128
 
-// FindSeal is the place of the hash within a text; nil: it has none.
+// FindSeal returns the part of the text that holds the hash; nil if there is none.
 func FindSeal(text []byte) []byte {
 	at := sealPlace.FindSubmatchIndex(text[:min(len(text), SealWithin)])
 	if at == nil {
@@ -30,7 +30,7 @@ func FindSeal(text []byte) []byte {
 	return text[at[2]:at[3]]
 }
 
-// Seal writes the hash into a text that has zeros in its place, and returns it.
+// Seal replaces the placeholder [Unsealed] in a text by the hash, and returns the hash.
 func Seal(text []byte) string {
 	sum := sha256.Sum256(text)
 	hash := hex.EncodeToString(sum[:])
@@ -38,9 +38,8 @@ func Seal(text []byte) string {
 	return hash
 }
 
-// CheckSeal reports whether a text is sealed, and returns an error if it changed after it was
-// sealed. A text without a checksum in the second field is not sealed: its format decides whether
-// it may be so.
+// CheckSeal reports whether a text is sealed, and returns an error if the text was changed after it was sealed. The
+// caller decides whether a text without a checksum is acceptable.
 func CheckSeal(text []byte) (sealed bool, err error) {
 	if FindSeal(text) == nil {
 		return false, nil

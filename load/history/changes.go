@@ -8,23 +8,22 @@ import (
 	"spendsync/schema"
 )
 
-// Changes are the restatements of one day: lines of spend_change, in key order, in a
-// sixth of the memory that a slice of them takes. A service that restates all it has makes
-// as many as there are rows. A nil Changes has none.
+// Changes are the restatements of one day, lines of spend_change in key order. They take a sixth of the memory of a
+// slice of lines, because a service that restates everything makes as many as there are rows. A nil Changes is empty.
 //
-// The rows as read must keep their places and numbers for as long as these are used.
+// The rows as read must not be moved or changed while their Changes are in use.
 type Changes struct {
 	by        ReadTime
-	read, was *schema.SpendRows // as read, and as stored where that differs
+	read, was *schema.SpendRows // the rows as read, and the stored rows that differ
 	list      []dayChange
 }
 
-// dayChange is where the row as read and the row as stored are; noRow where there is none.
+// dayChange holds the indexes of a row in Changes.read and of the stored row in Changes.was; noRow if there is none.
 type dayChange struct{ is, was uint32 }
 
 const noRow = math.MaxUint32
 
-// Len is how many there are.
+// Len returns the number of restatements.
 func (c *Changes) Len() int {
 	if c == nil {
 		return 0
@@ -32,16 +31,16 @@ func (c *Changes) Len() int {
 	return len(c.list)
 }
 
-// At is when they were seen.
+// At returns when they were seen.
 func (c *Changes) At() schema.Instant { return c.by.At }
 
-// inserted records an insertion: the row as read at that index was not stored.
+// inserted records that the row at an index of the rows as read was not stored.
 func (c *Changes) inserted(row int) {
 	c.list = append(c.list, dayChange{is: uint32(row), was: noRow})
 }
 
-// updated notes that the row as read of that place has other numbers than the one as
-// stored. Only its numbers are kept.
+// updated records that the row at an index of the rows as read has other numbers than the stored row. It copies only
+// the numbers of the stored row.
 func (c *Changes) updated(row int, is, was *schema.Spend) {
 	stored := *is
 	schema.CopyNumbers(&stored, was)
@@ -49,13 +48,13 @@ func (c *Changes) updated(row int, is, was *schema.Spend) {
 	c.was.Append(&stored)
 }
 
-// deleted records a stored row that the new day lacks.
+// deleted records a stored row that was not read.
 func (c *Changes) deleted(was *schema.Spend) {
 	c.list = append(c.list, dayChange{is: noRow, was: uint32(c.was.Len())})
 	c.was.Append(was)
 }
 
-// All are the lines. The loop body may change a line.
+// All yields the lines.
 func (c *Changes) All() iter.Seq[schema.SpendChange] {
 	return func(yield func(schema.SpendChange) bool) {
 		if c == nil {
@@ -89,7 +88,7 @@ func (c *Changes) All() iter.Seq[schema.SpendChange] {
 	}
 }
 
-// CompareChanges compares the keys of restatements, which are in this order.
+// CompareChanges compares restatements by key, as the files of spend_change are sorted.
 func CompareChanges(a, b schema.SpendChange) int {
 	if a.ReportDate != b.ReportDate {
 		return int(a.ReportDate - b.ReportDate)
@@ -99,7 +98,7 @@ func CompareChanges(a, b schema.SpendChange) int {
 	return cmp.Or(CompareKeys(&ka, &kb), cmp.Compare(a.SeenAt, b.SeenAt), cmp.Compare(a.RunID, b.RunID))
 }
 
-// ReadTime returns when and by which run a day was read, and reports whether the stored day had been read after it was
+// ReadTime is when and by which run a day was read. WasOver reports whether the stored rows were read after the day was
 // over.
 type ReadTime struct {
 	At      schema.Instant

@@ -9,9 +9,9 @@ import (
 	"spendsync/schema"
 )
 
-// Check verifies that a history holds together. Every key's versions are numbered from 1 without a gap, their times
-// join without overlap, and the newest alone is current and open. Each version describes its predecessor correctly,
-// and the memory names only existing keys. The error, an [ErrDamaged], names the first key that breaks a rule.
+// Check verifies that a history is consistent: the versions of every key are numbered from 1 without a gap, their times
+// are adjacent, only the newest version is current and open, and each version correctly describes its predecessor. The
+// memory names only existing keys. The error, an [ErrDamaged], names the first key that breaks a rule.
 func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
 	if _, err := checkedEntities[R, P](t, identityOf(t), h); err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
@@ -19,7 +19,7 @@ func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
 	return nil
 }
 
-// checkedEntities returns the entities of a consistent history, in order.
+// checkedEntities returns the entities of a history in key order, or an error if the history is inconsistent.
 func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h Versions[R]) (
 	[]entity[R], error) {
 	entities, err := entitiesOf(id, h.Rows)
@@ -30,7 +30,7 @@ func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R],
 	if len(h.Memory.Never) > 0 {
 		fields = t.Fields()
 	}
-	known := map[string]bool{} // the keys that are listed
+	known := map[string]bool{} // the keys of the entities
 	for i := range entities {
 		th := &entities[i]
 		th.confirmed = P(th.current).FramePtr().LastConfirmedAt
@@ -46,7 +46,7 @@ func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R],
 	return entities, h.Memory.checkKeys(known)
 }
 
-// entitiesOf cuts rows into entities; rows of one key lie together.
+// entitiesOf groups rows, which are in key order, into entities.
 func entitiesOf[R any](id identity[R], rows []R) ([]entity[R], error) {
 	entities := make([]entity[R], 0, len(rows))
 	for i := range rows {
@@ -91,7 +91,7 @@ func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th 
 	return checkRemembered(th, before, observed)
 }
 
-// checkRemembered checks an entity's part of the memory against its current version's frame.
+// checkRemembered checks an entity's part of the memory against the frame of its current version.
 func checkRemembered[R any](th *entity[R], f *schema.Frame, observed schema.Instant) error {
 	switch {
 	case f.ValidFrom > observed:
@@ -106,8 +106,7 @@ func checkRemembered[R any](th *entity[R], f *schema.Frame, observed schema.Inst
 	return nil
 }
 
-// checkVersion checks a version against the one before it, which is nil for the
-// first.
+// checkVersion checks a version against the one before it, which is nil for the first version.
 func checkVersion(before, f *schema.Frame, no int64, newest bool) error {
 	switch {
 	case f.VersionNo != no:
@@ -129,22 +128,22 @@ func checkVersion(before, f *schema.Frame, no int64, newest bool) error {
 	return checkKind(before, f)
 }
 
-// What precedes a version.
+// The possible predecessors of a version.
 const (
 	nothing = iota
 	existing
 	deleted
 )
 
-// precedes is what precedes a version of each kind of change.
+// precedes is the required predecessor for each kind of change.
 var precedes = map[string]int{
 	schema.FirstSeen: nothing, schema.FirstRead: nothing, schema.Stub: nothing,
 	schema.Changed: existing, schema.ChangedBeyond: existing, schema.Deleted: existing,
 	schema.Restored: deleted,
 }
 
-// checkKind checks that the kind of change fits the previous version. A change names its columns; a restored entity
-// may have some.
+// checkKind checks that the kind of change fits the previous version. A version of kind changed must name its changed
+// columns, and a restored entity may.
 func checkKind(before, f *schema.Frame) error {
 	was, names := nothing, f.ChangedColumns.V != ""
 	if before != nil {

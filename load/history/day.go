@@ -9,18 +9,16 @@ import (
 	"spendsync/schema"
 )
 
-// Day is the rows of one report day, sealed: in key order, every key once, with their
-// exact sums and the hash of their content. Nobody can hand over the sums or the hash
-// of other rows.
+// Day is the rows of one report day, sealed: in key order, with unique keys, their exact sums and the hash of their
+// content. Only this package can create one, so the sums and the hash always fit the rows.
 type Day struct {
 	rows *schema.SpendRows
 	sums Sums
 	hash string
 }
 
-// NewDay sorts rows and seals them: the last line of the proof, on the values as they
-// will be stored. A key that occurs twice is refused, and so are amounts that no sum
-// can hold, with [schema.ErrRange]. The rows belong to the day from here on.
+// NewDay sorts and seals rows. It refuses a key that occurs twice, and amounts that no sum can hold, with
+// [schema.ErrRange]. The caller must not use the rows afterwards.
 func NewDay(rows *schema.SpendRows) (*Day, error) {
 	if !rows.Ascend() {
 		rows.Sort()
@@ -31,7 +29,7 @@ func NewDay(rows *schema.SpendRows) (*Day, error) {
 	return seal(rows)
 }
 
-// OrderedDay seals rows as they come. Rows in another order have another hash.
+// OrderedDay seals rows without sorting them. Rows in another order have another hash.
 func OrderedDay(rows *schema.SpendRows) (*Day, error) {
 	if err := distinct(rows); err != nil {
 		return nil, err
@@ -47,17 +45,17 @@ func seal(rows *schema.SpendRows) (*Day, error) {
 	return &Day{rows: rows, sums: sums, hash: hashDay(rows)}, nil
 }
 
-// Rows are the rows in key order. They must not be changed.
+// Rows returns the rows in key order. They must not be changed.
 func (d *Day) Rows() *schema.SpendRows { return d.rows }
 
-// Sums are the exact totals of the rows.
+// Sums returns the exact totals of the rows.
 func (d *Day) Sums() Sums { return d.sums }
 
-// Hash is the SHA-256 of the service's values in the rows: equal hashes mean an unchanged day.
+// Hash returns the SHA-256 of the service's values in the rows: equal hashes mean an unchanged day.
 func (d *Day) Hash() string { return d.hash }
 
-// KeyHash is the SHA-256 of the keys of the rows and their spend: two reads with the same one have the same rows,
-// whatever else has moved.
+// KeyHash returns the SHA-256 of the keys and the spend of the rows. Two reads with an equal KeyHash differ at most in
+// counts.
 func (d *Day) KeyHash() string {
 	h := sha256.New()
 	for _, r := range d.rows.All() {
@@ -66,7 +64,7 @@ func (d *Day) KeyHash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Spending returns how many rows have spend.
+// Spending returns the number of rows whose spend is not 0.
 func Spending(rows *schema.SpendRows) (n int64) {
 	for _, r := range rows.All() {
 		if r.Spend != 0 {
@@ -76,7 +74,7 @@ func Spending(rows *schema.SpendRows) (n int64) {
 	return n
 }
 
-// distinct refuses neighbours of the same key.
+// distinct returns an error if two adjacent rows have the same key.
 func distinct(rows *schema.SpendRows) error {
 	for i := 1; i < rows.Len(); i++ {
 		if rows.Compare(i-1, i) == 0 {
@@ -99,8 +97,7 @@ func CompareKeys(a, b *schema.Spend) int {
 	return cmp.Compare(a.SourceID, b.SourceID)
 }
 
-// hashDay returns the SHA-256 of the service's values in the rows of a day, in key order: equal hashes mean an
-// unchanged day.
+// hashDay computes [Day.Hash].
 func hashDay(rows *schema.SpendRows) string {
 	h := sha256.New()
 	b := make([]byte, 0, hashedAtOnce+1000)
@@ -115,11 +112,10 @@ func hashDay(rows *schema.SpendRows) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// hashedAtOnce is how many bytes are hashed at a time.
+// hashedAtOnce is the number of bytes that are hashed at a time.
 const hashedAtOnce = 32 << 10
 
-// Sums are the exact totals of a day's rows, as SQL's sum gives them: of the known
-// values, and absent where no row has one.
+// Sums are the exact totals of a day's rows. As in SQL, NULLs are left out, and the sum is NULL if no row has a value.
 type Sums struct {
 	Rows        int64              `json:"rows"`
 	Spend       schema.Money       `json:"spend"`
@@ -128,9 +124,8 @@ type Sums struct {
 	Conversions schema.Null[int64] `json:"conversions"`
 }
 
-// sumDay adds up the rows of a day, exactly. Unknown values are left out, as SQL's sum does; if no row has a value,
-// the sum is unknown too. Amounts are refused with [schema.ErrRange] if a subset of the rows, for example a campaign,
-// could add up to more than DECIMAL(18,6) holds.
+// sumDay adds up the rows of a day. It refuses amounts with [schema.ErrRange] if a subset of the rows, for example a
+// campaign, could add up to more than DECIMAL(18,6) holds.
 func sumDay(rows *schema.SpendRows) (Sums, error) {
 	s := Sums{Rows: int64(rows.Len())}
 	var unsigned schema.Money
@@ -146,14 +141,14 @@ func sumDay(rows *schema.SpendRows) (Sums, error) {
 			if n.Valid {
 				counts[k].V, counts[k].Valid = counts[k].V+n.V, true
 			}
-			// A credit takes counts back, so a sum may be negative.
-			if unsignedCounts[k] += max(n.V, -n.V); unsignedCounts[k] < 0 { // it wrapped around
+			// Credits have negative counts, so the sums of absolute values are checked.
+			if unsignedCounts[k] += max(n.V, -n.V); unsignedCounts[k] < 0 { // overflow
 				return s, fmt.Errorf("a sum of counts: %w", schema.ErrRange)
 			}
 		}
 	}
 	if rows.Len() == 0 {
-		// A day without rows is known to have had nothing.
+		// The sums of a day without rows are 0, not unknown.
 		for _, n := range counts {
 			n.Valid = true
 		}

@@ -17,19 +17,19 @@ func (d *Diff) Add(of Diff) {
 	d.Deleted += of.Deleted
 }
 
-// Merged is what a day as read differs by from the day as stored.
+// Merged is the difference between the rows of a day as read and the stored rows.
 type Merged struct {
-	// Changes are the restatements. If the day was over at its last read, every difference from a known number is one:
-	// a number that becomes known restates nothing.
+	// Changes are the restatements, if the day was over at the former read: the differences from stored numbers. A
+	// number in place of a NULL is no restatement.
 	Changes *Changes
 	Diff    Diff
-	// Names are those of the stored rows' campaigns.
+	// Names are the campaign names in the stored rows, by ID.
 	Names map[string]string
 }
 
-// Merge compares the day as read with the day as stored, whose rows come in key order. The rows as read are updated to
-// the rows to store: an unchanged row keeps its stamps and the run that wrote it, and a changed one keeps the time it
-// was first seen. After an error the rows must not be used.
+// Merge compares the day with the stored rows, which come in key order, and updates the stamps of the day's rows: an
+// unchanged row keeps its stored stamps and the run that wrote it, and a changed row keeps the time when it was first
+// seen. After an error the rows must not be used.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merged, error) {
 	read := d.rows
 	m := merger{Merged: Merged{Names: map[string]string{}}, read: read, stamps: read.Restamp()}
@@ -45,7 +45,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 			m.turnStored(&batch[i])
 		}
 	}
-	if m.met == 0 && !by.WasOver { // there is nothing that a row could keep
+	if m.met == 0 && !by.WasOver { // nothing is stored, so the stamps are right already
 		return Merged{Diff: Diff{Inserted: int64(read.Len())}}, nil
 	}
 	for m.next < read.Len() {
@@ -55,27 +55,27 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 	return m.Merged, nil
 }
 
-// merger takes the stored rows in, one by one.
+// merger compares the stored rows, one by one, with the rows as read.
 type merger struct {
 	Merged
 	read   *schema.SpendRows
 	stamps *schema.Restamp
-	next   int          // row as read that is to be compared
+	next   int          // index of the next row as read
 	is     schema.Spend // that row
-	met    int          // rows as stored
+	met    int          // number of stored rows so far
 	run    string       // the run of the last unchanged row
 
-	campaign string // of the row as stored before
+	campaign string // of the previous stored row
 }
 
-// turn advances to a row as read.
+// turn makes the row as read at an index the next one.
 func (m *merger) turn(i int) {
 	if m.next = i; i < m.read.Len() {
 		m.read.Row(i, &m.is)
 	}
 }
 
-// turnStored processes the next stored row. The row is valid only during the call.
+// turnStored processes a stored row, which is valid only during the call.
 func (m *merger) turnStored(was *schema.Spend) {
 	m.met++
 	if m.campaign != was.CampaignID || m.met == 1 {

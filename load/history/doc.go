@@ -1,14 +1,13 @@
-// Package history keeps past values: the versions of settings, and the restatements of days. Its functions take values
-// and return values.
+// Package history computes the past values that the store keeps: the versions of settings, and the restatements of
+// days. Its functions take values and return values.
 //
 // [Advance] merges the observation of one run into the versions of a table. A changed setting gets one new version. An
-// unreadable field is not a change, and a missing entity is not deleted before several complete listings lacked it.
-// [Check] verifies that versions hold together.
+// unreadable field is not a change, and a missing entity counts as deleted only after several complete listings without
+// it. [Check] verifies that versions are consistent.
 //
-// [NewDay] seals the rows of a day: sorted, every key once, with their sums and their
-// hash. [Day.Merge] compares a day that was read with the stored day. Each
-// difference in a day that was over is a restatement, a line of spend_change.
+// [NewDay] seals the rows of a day: sorted, with unique keys, their sums and their hash. [Day.Merge] compares them with
+// the stored rows of the day. Every difference in a day that was over is a restatement, a line of spend_change.
 //
-// What it never does: it reads no file and no clock, and it does not write to what it is
-// given, but for the rows of a day as read, whose stamps [Day.Merge] sets.
+// What it never does: it reads no file and no clock, and it modifies no argument, except that [Day.Merge] sets the
+// stamps of the rows as read.
 package history

@@ -13,9 +13,9 @@ import (
 // unreadable field is not a change, and a missing entity is not deleted before Patience complete listings lacked it.
 // Repeating the observation changes nothing.
 //
-// tracked are the columns whose changes make a version. The given history is not modified; if nothing changed, the
-// same rows are returned and only the memory advances. Advance refuses an inconsistent history, an observation
-// older than the last one, an entity seen twice, and a different observation at the instant of the last one.
+// tracked are the columns whose changes create a version. The given history is not modified; if nothing changed, the
+// same rows are returned and only the memory advances. Advance refuses an inconsistent history, an observation older
+// than the last one, an entity seen twice, and a different observation at the instant of the last one.
 func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R]) (next Versions[R], st Stats, err error) {
 	a := newAdvance[R, P](t, tracked, o)
@@ -86,11 +86,11 @@ func (a *advance[R, P]) merge(h Versions[R]) error {
 	return nil
 }
 
-// entity is the entity of a row's key, made if it is new: then it has no version,
-// and nothing of it has ever been readable.
+// entity returns the entity with a row's key. If it is new, it is created, without a version and with no column ever
+// read.
 func (a *advance[R, P]) entity(row *R) *entity[R] {
 	i, isStored := a.next, a.next < len(a.stored) && a.id.compare(a.stored[a.next].current, row) == 0
-	if !isStored { // not in their order
+	if !isStored { // not in key order, or new
 		i, isStored = slices.BinarySearchFunc(a.stored, row, func(th entity[R], row *R) int {
 			return a.id.compare(th.current, row)
 		})
@@ -112,7 +112,7 @@ func (a *advance[R, P]) entity(row *R) *entity[R] {
 	return th
 }
 
-// see processes an entity that was seen. Seeing it counts even if none of its fields could be read.
+// see processes an entity that was seen. It counts as seen even if none of its fields could be read.
 func (a *advance[R, P]) see(s *Seen[R]) error {
 	th := a.entity(&s.Row)
 	if th.seen {
@@ -144,7 +144,7 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 	case deleted:
 		a.stats.Restored++
 		if !r.confirms {
-			// Its absence was confirmed until now; the values carried over were last read before that.
+			// th.confirmed is of the deleted version. The values were last read in the version before it.
 			confirmed = P(&th.stored[len(th.stored)-2]).FramePtr().LastConfirmedAt
 		}
 		a.open(th, *row, r.never, schema.Restored, r.changed, confirmed)
@@ -187,8 +187,8 @@ func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, c
 	a.write(th, row, never, is)
 }
 
-// refresh leaves an entity at its version, which is written again only to complete
-// it, or for a newer value of a column that makes no version.
+// refresh keeps the current version of an entity. It rewrites the row only to fill in columns that were read for the
+// first time, or to store a newer value of an untracked column.
 func (a *advance[R, P]) refresh(th *entity[R], row *R, r reading, fillsRaw bool) {
 	refreshed := a.Refreshed
 	if fillsRaw {
@@ -200,7 +200,7 @@ func (a *advance[R, P]) refresh(th *entity[R], row *R, r reading, fillsRaw bool)
 		a.stats.Filled++
 		is.ReadState = a.state(r.never)
 		if r.first && is.VersionNo == 1 {
-			// A later version keeps its own kind of change.
+			// Later versions keep their kind of change.
 			is.ChangeType = schema.FirstRead
 		}
 		a.write(th, *row, r.never, is)
@@ -223,7 +223,7 @@ func (a *advance[R, P]) write(th *entity[R], row R, never []string, is schema.Fr
 	a.stats.Changed = true
 }
 
-// stub processes an entity that only the report knows. If the entity is already known, nothing changes.
+// stub processes an entity that only the report names. It creates a stub unless the entity is stored already.
 func (a *advance[R, P]) stub(key *R) {
 	th := a.entity(key)
 	if th.current != nil {
@@ -233,7 +233,7 @@ func (a *advance[R, P]) stub(key *R) {
 	a.first(th, *a.carry(key, nil, a.tracked), a.names, schema.Stub, schema.ReadStub)
 }
 
-// miss judges an entity that was not seen. A stub was in no listing before, so its absence proves nothing.
+// miss processes an entity that was not seen. The absence of a stub proves nothing, because no listing has ever had it.
 func (a *advance[R, P]) miss(th *entity[R]) {
 	is := P(th.current).FramePtr()
 	if th.seen || is.ReadState == schema.ReadStub || a.Absence == nil {
@@ -247,7 +247,7 @@ func (a *advance[R, P]) miss(th *entity[R]) {
 	case is.IsDeleted:
 		th.confirmed = max(th.confirmed, a.since())
 	case a.replay:
-		// This absence has been counted.
+		// The absence was counted the first time.
 	case th.missed+1 < a.Patience:
 		th.missed++
 		a.stats.Missing++
@@ -258,7 +258,7 @@ func (a *advance[R, P]) miss(th *entity[R]) {
 	}
 }
 
-// rows are all versions, of entities in their order.
+// rows returns all versions, in the order of the entities.
 func (a *advance[R, P]) rows() []R {
 	n := 0
 	for _, th := range a.entities {

@@ -9,24 +9,24 @@ import (
 	"spendsync/schema"
 )
 
-// KeyTextOf gives the key texts of a table's rows, as in [Memory]: the parts of
-// the key but for the account and the version, joined by slashes. A slash in a
-// part is ~1 and a tilde is ~0, as in a JSON pointer, so no two keys share a text.
+// KeyTextOf returns a function that returns a row's key as text, as in [Memory]: the parts of the key except the
+// account and the version, joined by slashes. As in a JSON pointer, a slash in a part is written ~1 and a tilde ~0, so
+// different keys have different texts.
 func KeyTextOf[R any](t schema.TableOf[R]) func(row *R) string {
 	return identityOf(t).text
 }
 
-// identity reads the key of a row as texts.
+// identity reads the parts of a row's key as texts.
 type identity[R any] struct {
-	key            []func(*R) string // texts of what identifies an entity in an account's history
+	key            []func(*R) string // the parts of an entity's key, without the account
 	account, runID textField[R]
 }
 
-// textField reaches a text of a row that is never NULL.
+// textField returns a pointer to a text field of a row, which is never NULL.
 type textField[R any] func(*R) *string
 
-// identityOf finds the fields. They are fields of the row itself, not of its frame. A table that lacks one, or in
-// which one is neither a plain text nor a day, panics: it is not a table of versions.
+// identityOf finds the fields of the key in the row type. It panics if the table lacks one, or if one is neither a text
+// nor a day: then it is not a table of versions.
 func identityOf[R any](t schema.TableOf[R]) identity[R] {
 	row := reflect.TypeFor[R]()
 	field := func(column string) textField[R] { return fieldOf[R, string](row, column) }
@@ -45,7 +45,7 @@ func identityOf[R any](t schema.TableOf[R]) identity[R] {
 	return id
 }
 
-// fieldOf returns a column's field, which is in the row itself.
+// fieldOf returns the field of a column. It does not look into embedded structs.
 func fieldOf[R, V any](row reflect.Type, column string) func(*R) *V {
 	for i := range row.NumField() {
 		if f := row.Field(i); f.Tag.Get("col") == column && f.Type == reflect.TypeFor[V]() {
@@ -63,10 +63,10 @@ func (id identity[R]) parts(row *R) []string {
 	return parts
 }
 
-// text is the key of a row as one text.
+// text returns the key of a row as one text.
 func (id identity[R]) text(row *R) string { return keyText(id.parts(row)) }
 
-// compare is the order of the entities of two rows.
+// compare compares two rows by the keys of their entities.
 func (id identity[R]) compare(a, b *R) int {
 	for _, part := range id.key {
 		if c := strings.Compare(part(a), part(b)); c != 0 {
@@ -86,9 +86,9 @@ func keyText(parts []string) string {
 	return strings.Join(escaped, "/")
 }
 
-// GroupKey returns the key of the group of entities whose keys have that first part.
+// GroupKey returns the key of the group of entities whose keys begin with the part first.
 func GroupKey(first string) string { return keyText([]string{first, ""}) }
 
-// groupOf returns the key of the group of an entity: the first part of its key, and a slash. It is empty if the key
-// has no other part.
+// groupOf returns the key of an entity's group: the first part of the entity's key, and a slash. It is empty if the key
+// has only one part.
 func groupOf(keyText string) string { return keyText[:strings.IndexByte(keyText, '/')+1] }

@@ -9,25 +9,25 @@ import (
 	"spendsync/schema"
 )
 
-// Memory is what the rows of a history do not show. It is kept in the manifest, so that the Parquet file changes only
-// when a version does. When a version was last confirmed is a fact of a reading, see [schema.Reading].
+// Memory is the state of a history that is not in its rows. It is in the manifest, so that the Parquet file changes
+// only if a version does. When versions were last confirmed is in the table of readings, see [schema.Reading].
 type Memory struct {
-	// ObservedAt is the last observation's instant. A run before it is refused,
-	// and one at it again counts no absence twice.
+	// ObservedAt is the instant of the last observation. An earlier observation is refused, and repeating the last one
+	// counts no absence twice.
 	ObservedAt schema.Instant `json:"observed_at,omitzero"`
-	// Missed counts complete absences in a row.
+	// Missed counts, by key, the consecutive complete listings that lacked the entity.
 	Missed map[string]int `json:"missed,omitempty"`
-	// Never lists, by key, the tracked columns that no run has been able to read, sorted. Only keys with the read
-	// state partial have an entry: of a stub and of an unreadable key no column was ever read.
+	// Never lists, by key, the tracked columns that no run has been able to read yet, sorted. Only keys with the read
+	// state partial have an entry: for stubs and unreadable keys, all columns are meant.
 	Never map[string][]string `json:"never,omitempty"`
 
-	// ConfirmedAt and Exceptions are of version 11 of the tables: when the keys were last confirmed. A group whose
-	// entities share an instant has one key: the first part of its entities' keys, and a slash.
+	// ConfirmedAt and Exceptions are from version 11 of the tables: when the keys were last confirmed. A group whose
+	// entities share an instant has one entry, with the key of [GroupKey].
 	ConfirmedAt schema.Instant            `json:"confirmed_at,omitzero"`
 	Exceptions  map[string]schema.Instant `json:"excepted,omitempty"`
 }
 
-// Confirmed returns when the current version of a key was last confirmed, by the memory of version 11 of the tables.
+// Confirmed returns when the current version of a key was last confirmed, according to version 11's memory.
 func (m Memory) Confirmed(key string) schema.Instant {
 	if at, ok := m.Exceptions[key]; ok {
 		return at
@@ -38,13 +38,13 @@ func (m Memory) Confirmed(key string) schema.Instant {
 	return m.ConfirmedAt
 }
 
-// Forget returns the memory without the instants of version 11 of the tables.
+// Forget returns the memory without version 11's instants.
 func (m Memory) Forget() Memory {
 	m.ConfirmedAt, m.Exceptions = 0, nil
 	return m
 }
 
-// ByGroup cuts the memory into those of the groups with listed entities, by [GroupKey].
+// ByGroup splits the memory into one for each group that has entries, by [GroupKey].
 func (m Memory) ByGroup() map[string]Memory {
 	groups := map[string]Memory{}
 	of := func(key string) Memory {
@@ -64,12 +64,12 @@ func (m Memory) ByGroup() map[string]Memory {
 	return groups
 }
 
-// Add adds the entities of another memory.
+// Add adds the entries of another memory.
 func (m *Memory) Add(o Memory) {
 	m.Missed, m.Never = added(m.Missed, o.Missed), added(m.Never, o.Never)
 }
 
-// added adds the second map to the first.
+// added copies the second map into the first, and creates the first if necessary.
 func added[V any](to, more map[string]V) map[string]V {
 	if to == nil && len(more) > 0 {
 		to = map[string]V{}
@@ -78,7 +78,7 @@ func added[V any](to, more map[string]V) map[string]V {
 	return to
 }
 
-// remember adds the entities of an observation to the memory, and hands over when each was last confirmed.
+// remember fills the memory after an observation, and calls Confirm for each entity.
 func (a *advance[R, P]) remember(m *Memory) {
 	for _, th := range a.entities {
 		if a.Confirm != nil {
@@ -99,7 +99,7 @@ func (a *advance[R, P]) remember(m *Memory) {
 	}
 }
 
-// checkKeys refuses a memory of entities that the rows do not have.
+// checkKeys returns an error if the memory names a key without a row.
 func (m Memory) checkKeys(known map[string]bool) error {
 	for what, keys := range map[string]iter.Seq[string]{"absences": maps.Keys(m.Missed),
 		"unread columns": maps.Keys(m.Never)} {

@@ -9,51 +9,53 @@ import (
 
 // Seen is one entity as one run read it.
 type Seen[R any] struct {
-	// Row has the key and every field that could be read, canonical: decimals to scale, lists sorted. Its frame is
-	// ignored.
+	// Row has the key and all fields that could be read, in canonical form: decimals to scale, lists sorted. Its frame
+	// is ignored.
 	Row R
-	// Unread names the columns that could not be read: they take the last known
-	// value before anything is compared, whatever Row has there.
+	// Unread names the columns that could not be read. Their values in Row are ignored: they keep the last known
+	// values.
 	Unread []string
-	// FillsRaw means that the reading differs only by a new key: the column raw takes its JSON, and no version begins.
+	// FillsRaw means that the entity differs only by a new key of its JSON: the column raw is updated without a new
+	// version.
 	FillsRaw bool
 }
 
-// Absence is the reason why a run did not see a stored entity.
+// Absence is the reason why an entity was not seen.
 type Absence int
 
 const (
-	// Unknown: it was not asked for, or its listing did not end. Nothing is learnt.
+	// Unknown: the entity was not asked for, or its listing was incomplete. The absence proves nothing.
 	Unknown Absence = iota
-	// Gone: a complete listing lacked it.
+	// Gone: a complete listing lacked the entity.
 	Gone
 )
 
-// Observation is what one run saw of a table.
+// Observation is what one run read of a table.
 type Observation[R any] struct {
-	// The values were true at some moment from Since, when the reading began, to At, when it had ended. A version
-	// therefore counts from At and a confirmation from Since, and the true change is always within (changed_after,
-	// valid_from]. A zero Since means At.
+	// Since and At are when the reading began and ended; the values were true at some moment between. So a version is
+	// valid from At and confirmed as of Since, and the true change is always within (changed_after, valid_from]. A zero
+	// Since means At.
 	Since, At schema.Instant
 	RunID     string
-	Seen      []Seen[R] // one for each entity that was read
-	Stubs     []R       // keys of entities that only the report names; stored ones are skipped
-	// Refreshed are untracked columns whose newest value is written into the current version as soon as it differs.
-	// The other untracked columns keep the values from when their version was last written.
+	Seen      []Seen[R] // one element for each entity that was read
+	Stubs     []R       // keys of entities that only the report names; stored entities are skipped
+	// Refreshed are untracked columns whose newest values are always written into the current version. Other untracked
+	// columns are written only together with a version.
 	Refreshed []schema.Column
-	// Absence judges a stored entity that was not seen. A deleted entity that is Gone is confirmed as deleted, so its
-	// return is later. Nil means Unknown for all.
+	// Absence returns why a stored entity was not seen; nil means Unknown for all. For an entity that is deleted
+	// already, Gone confirms the deletion.
 	Absence func(row *R) Absence
-	// Confirmed returns when the current version of a stored entity was last confirmed, if that is later than its row
-	// records; nil: it is not.
+	// Confirmed returns when the current version of a stored entity was last confirmed, if that is known from elsewhere
+	// than its row. It may be nil.
 	Confirmed func(row *R) schema.Instant
-	// Keep receives the current version of each entity, and when it was last confirmed; nil: nothing is kept.
+	// Confirm is called with the current version of each entity and the instant of its last confirmation. It may be
+	// nil.
 	Confirm func(row *R, at schema.Instant)
-	// Patience is how many complete absences in a row make an entity deleted.
+	// Patience is the number of consecutive complete listings that must lack an entity before it counts as deleted.
 	Patience int
 }
 
-// since returns the instant from which the values count as confirmed.
+// since returns the instant as of which the values are confirmed.
 func (o *Observation[R]) since() schema.Instant { return cmp.Or(o.Since, o.At) }
 
 func (o *Observation[R]) check(m Memory) error {
@@ -68,23 +70,23 @@ func (o *Observation[R]) check(m Memory) error {
 	return nil
 }
 
-// Stats counts what an observation did, in entities. Changed reports whether the rows differ from before, so that
-// their file must be written.
+// Stats counts the entities by what an observation did to them. Changed means that rows have changed, so that their
+// file must be written.
 type Stats struct {
 	Changed   bool
-	FirstSeen int64 // new entities that were read, if only in part
-	Stubs     int64 // new entities that only the report knows
-	Filled    int64 // current versions completed in place by a first reading
+	FirstSeen int64 // new entities that were read, at least in part
+	Stubs     int64 // new entities that only the report names
+	Filled    int64 // current versions that got columns which were read for the first time
 	Refreshed int64 // current versions that got a newer value of an untracked column
-	Versions  int64 // new versions with other values, in columns or beyond them
+	Versions  int64 // new versions with changed values
 	Deleted   int64 // new versions that record a deletion
-	Restored  int64 // new versions of entities that had been gone
+	Restored  int64 // new versions of entities that were deleted
 	Confirmed int64 // read in full
-	Unread    int64 // seen, with at least one tracked field that could not be read
-	Missing   int64 // absent from a complete listing, and not deleted yet
+	Unread    int64 // seen, but with a tracked field that could not be read
+	Missing   int64 // missing in a complete listing, but not deleted yet
 }
 
-// Add adds up.
+// Add adds the counts of another observation.
 func (s *Stats) Add(o Stats) {
 	s.Changed = s.Changed || o.Changed
 	s.FirstSeen += o.FirstSeen
@@ -99,20 +101,20 @@ func (s *Stats) Add(o Stats) {
 	s.Missing += o.Missing
 }
 
-// advance is one observation being laid over a history.
+// advance is the state while an observation is merged into a history.
 type advance[R any, P Versioned[R]] struct {
 	Observation[R]
 	table   schema.TableOf[R]
 	tracked columns  // sorted by name
 	names   []string // of the tracked columns
-	fields  columns  // that can be unread; found when one is
+	fields  columns  // the columns that Seen.Unread may name; set when it first names one
 	id      identity[R]
-	replay  bool // the instant has been observed before
+	replay  bool // the observation repeats the last one
 
 	stored   []entity[R]           // in order
-	entities []*entity[R]          // those that are stored, and the new ones
-	next     int                   // the stored entity behind the last one that was seen
-	added    map[string]*entity[R] // the new ones, by key
-	asked    R                     // the row that Absence is asked about
+	entities []*entity[R]          // the stored entities, and then the new ones
+	next     int                   // index in stored after the entity that was seen last
+	added    map[string]*entity[R] // the new entities, by key
+	asked    R                     // copy of a row, to be passed to Absence
 	stats    Stats
 }

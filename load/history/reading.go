@@ -7,8 +7,8 @@ import (
 	"spendsync/schema"
 )
 
-// unread are the columns that could not be read. An unknown name is refused: a
-// misspelt one would make of an unreadable field a readable NULL.
+// unread returns the columns that could not be read. It refuses unknown names: a misspelled one would turn an
+// unreadable field into a NULL.
 func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
 	if len(s.Unread) > 0 && a.fields == nil {
 		a.fields = a.table.Fields()
@@ -23,7 +23,7 @@ func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
 	return unread, nil
 }
 
-// carry returns a row in which unread columns have their last known value, or NULL where there is none.
+// carry returns the row with the last known values in the unread columns, or NULL if there are none.
 func (a *advance[R, P]) carry(row, known *R, unread columns) *R {
 	if len(unread) == 0 {
 		return row
@@ -38,14 +38,14 @@ func (a *advance[R, P]) carry(row, known *R, unread columns) *R {
 	return &carried
 }
 
-// reading is the result of comparing one read of an entity with its known values.
+// reading is the result of comparing an entity as it was read with its current version.
 type reading struct {
-	changed  []string // tracked columns known before and different now, sorted
-	never    []string // tracked columns still never readable, sorted
-	filled   bool     // a tracked column was readable for the first time
-	first    bool     // one of these has existed as long as the table
-	full     bool     // every tracked column was readable
-	confirms bool     // the whole version is confirmed by it
+	changed  []string // tracked columns whose values differ, sorted
+	never    []string // tracked columns that have still never been read, sorted
+	filled   bool     // a tracked column was read for the first time
+	first    bool     // one of those columns is as old as the table
+	full     bool     // every tracked column was read
+	confirms bool     // all values of the version are confirmed
 }
 
 func (a *advance[R, P]) difference(th *entity[R], row *R, unread columns) reading {
@@ -65,12 +65,12 @@ func (a *advance[R, P]) difference(th *entity[R], row *R, unread columns) readin
 			r.changed = append(r.changed, c.Name)
 		}
 	}
-	// If nothing was known before, all known values have just been read.
+	// If no column had ever been read, all values of the version are from this reading.
 	r.confirms = r.full || (r.filled && len(th.never) == len(a.tracked))
 	return r
 }
 
-// state returns the read state of a version. never are the columns that have never been readable.
+// state returns the read state of a version, given the tracked columns that have never been read.
 func (a *advance[R, P]) state(never []string) string {
 	switch len(never) {
 	case 0:

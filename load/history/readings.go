@@ -9,11 +9,11 @@ import (
 	"spendsync/schema"
 )
 
-// Readings are when the parts of the settings were last read in full, and when the entities were last confirmed that
-// were confirmed at another time.
+// Readings hold when each part of the settings was last read in full, and, for entities that were not confirmed at that
+// instant, when they were last confirmed.
 type Readings map[schema.Place]schema.Instant
 
-// ReadingsOf returns the readings in the rows of their table.
+// ReadingsOf returns the readings from the rows of their table.
 func ReadingsOf(rows []schema.Reading) Readings {
 	r := Readings{}
 	for i := range rows {
@@ -22,7 +22,7 @@ func ReadingsOf(rows []schema.Reading) Readings {
 	return r
 }
 
-// Wholes returns the readings of whole parts.
+// Wholes returns only the readings of whole parts.
 func (r Readings) Wholes() Readings {
 	wholes := Readings{}
 	for p, at := range r {
@@ -33,7 +33,7 @@ func (r Readings) Wholes() Readings {
 	return wholes
 }
 
-// Confirmed returns when the version at a place was last confirmed; 0: no reading is known.
+// Confirmed returns when the version at a place was last confirmed; 0 if it never was.
 func (r Readings) Confirmed(p schema.Place) schema.Instant {
 	if at, ok := r[p]; ok {
 		return at

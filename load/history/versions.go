@@ -14,29 +14,28 @@ type Versioned[R any] interface {
 	FramePtr() *schema.Frame
 }
 
-// Versions is a table's versions with their memory.
+// Versions are the rows of a table of versions, with their memory.
 type Versions[R any] struct {
 	Rows   []R // sorted by key, then version
 	Memory Memory
-	// Altered reports whether the rows differ from those of their file, which must then be written.
+	// Altered means that the rows differ from their file, which must then be written.
 	Altered bool
 }
 
-// entity is one key with its versions and its part of the memory.
+// entity is a key with its versions and its part of the memory.
 type entity[R any] struct {
-	stored  []R // its versions before this run, oldest first; never written to
-	closed  []R // versions that were current, the newest of the stored ones first, as newer ones close them
-	current *R  // the newest version now: the newest stored one, or a row of our own
+	stored  []R // the stored versions, oldest first; never written to
+	closed  []R // the versions that this observation closed; the first replaces the last of stored
+	current *R  // the newest version: the last of stored, or a new row
 
-	confirmed schema.Instant // when its current version was last confirmed
-	missed    int            // Memory.Missed
-	never     []string       // tracked columns that have never been readable, sorted
-	seen      bool           // in this run
+	confirmed schema.Instant // when the current version was last confirmed
+	missed    int            // see Memory.Missed
+	never     []string       // tracked columns that have never been read, sorted
+	seen      bool           // by this observation
 }
 
-// AddColumn is the history after its table has gained a tracked column: nothing
-// that is current has ever been read with it. So its first value is a fill of the
-// current version, not a change.
+// AddColumn returns the history after its table has gained a tracked column. It marks the column as never read in all
+// current versions, so that the column's first value completes the current version and is not a change.
 func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column string) (Versions[R], error) {
 	if !slices.ContainsFunc(t.Tracked(), func(c schema.Column) bool { return c.Name == column }) {
 		return h, fmt.Errorf("%s has no column %q that can be tracked", t.FullName(), column)
@@ -63,10 +62,9 @@ func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column
 	return h, nil
 }
 
-// columns are some columns of a table.
 type columns []schema.Column
 
-// has reports whether a column of that name is among them.
+// has reports whether the columns include one called name.
 func (cs columns) has(name string) bool { return cs.index(name) >= 0 }
 
 func (cs columns) index(name string) int {

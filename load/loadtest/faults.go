@@ -11,14 +11,14 @@ import (
 	"spendsync/load/durable"
 )
 
-// Faults are real files of which one call fails, or every call from one on. Nothing is synced.
+// Faults is a [durable.FS] over real files in which one call fails, or every call from one on. It syncs nothing.
 type Faults struct {
-	At     int // the call that fails, from 1; 0: none
+	At     int // number of the call that fails, from 1; 0: none
 	After  bool
 	Always bool
 	Errno  syscall.Errno
-	Before func(call string) error // called before each call, which fails with its error; nil: it is not called
-	Made   func(call string)       // called after each call that succeeded; nil: it is not called
+	Before func(call string) error // called before each call, which fails with the returned error; may be nil
+	Made   func(call string)       // called after each call that succeeded; may be nil
 
 	mu     sync.Mutex
 	calls  []string
@@ -26,21 +26,21 @@ type Faults struct {
 	open   map[io.Closer]string
 }
 
-// Calls are the calls made so far, each with its path.
+// Calls returns the calls made so far, each with its path.
 func (d *Faults) Calls() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.calls)
 }
 
-// Struck is the call that failed first; empty: none did.
+// Struck returns the first call that failed; empty if none did.
 func (d *Faults) Struck() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.struck
 }
 
-// strike counts a call, and returns the error with which it fails.
+// strike counts a call, and returns the error with which it is to fail.
 func (d *Faults) strike(what, path string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -60,7 +60,7 @@ func (d *Faults) strike(what, path string) error {
 	return &fs.PathError{Op: what, Path: path, Err: d.Errno}
 }
 
-// call makes a call, which fails with its effect or without.
+// call makes a call. If it is to fail, the call has its effect nevertheless if After is set.
 func (d *Faults) call(what, path string, do func() error) error {
 	fault := d.strike(what, path)
 	if fault != nil {
@@ -91,7 +91,7 @@ func (d *Faults) drop(c io.Closer) {
 	delete(d.open, c)
 }
 
-// Die closes the files and locks that are left open, as the end of a process does, and returns their paths.
+// Die closes all open files and locks, as the end of a process does, and returns their paths.
 func (d *Faults) Die() (left []string) {
 	for c, path := range d.open {
 		left = append(left, path)
@@ -133,12 +133,12 @@ func (d *Faults) Remove(path string) error {
 	return d.call("remove", path, func() error { return durable.System{}.Remove(path) })
 }
 
-// Chmod does not change the mode: tests link a file from several stores.
+// Chmod does not change the mode, because tests share files between stores by links.
 func (d *Faults) Chmod(path string, _ fs.FileMode) error {
 	return d.call("chmod", path, func() error { return nil })
 }
 
-// Clone copies: the file system of a test may be unable to share blocks.
+// Clone copies, because the file system of a test may not support clones.
 func (d *Faults) Clone(from, to string) error {
 	return d.call("clone", to, func() error {
 		content, err := os.ReadFile(from)
@@ -215,7 +215,7 @@ func (f *faultFile) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Write fails after half of its effect, as on a full disk.
+// Write writes half of its data before it fails if After is set, as on a full disk.
 func (f *faultFile) Write(p []byte) (n int, err error) {
 	fault := f.disk.strike("write", f.path)
 	switch {
@@ -239,7 +239,7 @@ func (f *faultFile) Stat() (info fs.FileInfo, err error) {
 	return info, err
 }
 
-// Close closes the file even when it fails, as the system does.
+// Close closes the file even if it fails, as the system does.
 func (f *faultFile) Close() error {
 	f.disk.drop(f.f)
 	err := f.f.Close()

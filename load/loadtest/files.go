@@ -1,4 +1,4 @@
-// Package loadtest is what tests of stores share.
+// Package loadtest contains helpers for tests of stores.
 package loadtest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Files returns the files below a folder and their texts, by path.
+// Files returns the contents of the files below a folder, by path.
 func Files(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	found, folder := map[string]string{}, os.DirFS(dir)

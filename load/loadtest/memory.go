@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// InMemory runs the tests of a package with their temporary folders in memory if there is room: a small store mostly
-// waits for the disk. Effects of the disk have their own tests. It also collects garbage less often, which takes a
-// tenth of the time of many small heaps. It returns the exit code.
+// InMemory runs the tests of a package with their temporary folders in memory if there is room, because small stores
+// mostly wait for the disk. It also collects garbage less often, which saves a tenth of the time. It returns the exit
+// code.
 func InMemory(m *testing.M) (code int) {
 	debug.SetGCPercent(400)
 	const memory, room = "/dev/shm", 4 << 30

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// Stores are stores that tests begin with, by name. Each is made once and copied.
+// Stores are stores that several tests begin with, by name. Each is created once and then copied.
 type Stores struct {
 	mu   sync.Mutex
-	made map[string]string // their folders
+	made map[string]string // folders of the stores, by name
 }
 
-// Copy makes the store called name in dir: by do for the first test, which leaves a store in dir, and as a copy for
-// the others. It lives in the temporary folder of the process's tests, which [InMemory] removes.
+// Copy puts the store called name into dir. The first call for a name runs do, which must create the store in dir;
+// later calls copy that store. The master copy is in the temporary folder of the tests, which [InMemory] removes.
 func (s *Stores) Copy(t testing.TB, name, dir string, do func()) {
 	t.Helper()
 	s.mu.Lock()

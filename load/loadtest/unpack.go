@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Unpack puts the store in a packed file, one of testdata/stores, into a folder.
+// Unpack unpacks a store from testdata/stores into a folder.
 func Unpack(t testing.TB, packed, dir string) {
 	t.Helper()
 	b, err := os.ReadFile(packed)

@@ -11,8 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// Coverage returns, for every day since the account's first up to today, how well it is known at the instant
-// now.
+// Coverage returns the coverage of every day from the account's first day up to today, as of the instant now.
 func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 	today := schema.DateOf(now)
 	var days []schema.DayCoverage
@@ -42,7 +41,7 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 // DayList returns the proven days, oldest first.
 func (a *Account) DayList() []schema.Date { return slices.Sorted(maps.Keys(a.Days)) }
 
-// Coverage is how well the days of an account are known as of the generation.
+// Coverage returns the coverage of an account's days as of the publication; nil if the account is not loaded.
 func (m *Manifest) Coverage(account string) []schema.DayCoverage {
 	if a := m.Accounts[account]; a != nil {
 		return a.Coverage(account, m.PublishedAt.Time())
@@ -50,8 +49,8 @@ func (m *Manifest) Coverage(account string) []schema.DayCoverage {
 	return nil
 }
 
-// DaysUntilUnreachable is how many days, today included, are left in which the account's report can be asked for day
-// d: [schema.DaysUntilUnreachable], or fewer if the service refuses its last days.
+// DaysUntilUnreachable returns on how many days, from today on, the report can still be asked for day d: as
+// [schema.DaysUntilUnreachable], or fewer if the service refuses the last days of its reach.
 func (a *Account) DaysUntilUnreachable(d, today schema.Date) int64 {
 	left := schema.DaysUntilUnreachable(d, today)
 	if a.Reach > 0 {
@@ -60,7 +59,8 @@ func (a *Account) DaysUntilUnreachable(d, today schema.Date) int64 {
 	return max(0, left)
 }
 
-// state returns how well a day is known if today is another. k is nil if the day was never proven.
+// state returns the state of day d in the coverage. k is nil if the day was never proven. reachable reports whether the
+// report can still be asked for it.
 func (k *Day) state(d, today schema.Date, reachable bool) string {
 	switch {
 	case k == nil && reachable:
@@ -77,8 +77,8 @@ func (k *Day) state(d, today schema.Date, reachable bool) string {
 	return schema.StateOpen
 }
 
-// addDoubt adds what speaks against a stored day, and whether a person has accepted it: the day by its date, or each
-// form up to its size.
+// addDoubt sets the reason for which a stored day is partial or doubtful, and whether a person has accepted it: either
+// the day by its date, or each form of doubt up to its size.
 func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	why, doubts := k.partialWhy(c.ReportDate, today), k.Doubts()
 	isAccepted := why == ""
@@ -99,11 +99,11 @@ func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	}
 }
 
-// WasOver reports whether the day had ended when its last proven read started. Only such a read has all numbers of the
-// day, and only a difference after it is a restatement.
+// WasOver reports whether the day had ended when its last proven read started. Only such a read can have all numbers of
+// the day, and only differences from it are restatements.
 func (k *Day) WasOver(d schema.Date) bool { return !k.LastReadAt.Time().Before(d.End()) }
 
-// NewlyLost returns the days that can never be known in full and that no run has reported yet.
+// NewlyLost returns the days that can no longer be read in full and that no run has reported yet.
 func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	var lost []schema.Date
 	for _, c := range a.Coverage(account, now) {
@@ -117,7 +117,8 @@ func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	return lost
 }
 
-// Holds returns an error if the rows of a day differ from the proven ones. isHashed: its hash is of this version.
+// Holds returns an error if the sums or the hash of a day differ from the proven ones. The hash is compared only if
+// isHashed is set: older versions of the tables computed it in another way.
 func (known *Day) Holds(day *history.Day, isHashed bool) error {
 	if sums := day.Sums(); sums != known.Sums {
 		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, known.Sums)

@@ -7,17 +7,17 @@ import (
 	"spendsync/schema"
 )
 
-// Doubt is one thing that speaks against a stored day: the form of a difference, as a person accepts it, and its size.
+// Doubt is a reason to doubt a stored day.
 type Doubt struct {
 	Form string
 	Size int64  // in percent, rounded up
-	Text string // what differs, of the day
+	Text string // describes the difference on this day
 }
 
-// reportForms is the prefix of the forms of days.
+// reportForms is the prefix of all forms of doubt about days.
 const reportForms = "report."
 
-// Doubts returns the reasons to doubt a stored day, whether or not the day is over.
+// Doubts returns the reasons to doubt a stored day, whether or not the day was over.
 func (k *Day) Doubts() (doubts []Doubt) {
 	if d, is := k.sumDoubt(); is && !k.isFarBelow() {
 		doubts = append(doubts, d)
@@ -32,7 +32,7 @@ func (k *Day) Doubts() (doubts []Doubt) {
 			Text: fmt.Sprintf("%d rows came, and total_rows is %d", k.Sums.Rows, k.RowsTotal.V)})
 	}
 	for _, form := range k.UnreadForms {
-		if strings.HasSuffix(form, ".absent") { // what was not delivered is no value that was refused
+		if strings.HasSuffix(form, ".absent") { // an absent value was not refused
 			continue
 		}
 		doubts = append(doubts, Doubt{Form: reportForms + "unread." + form, Size: percent(k.Unread, k.Sums.Rows),
@@ -42,7 +42,7 @@ func (k *Day) Doubts() (doubts []Doubt) {
 	return doubts
 }
 
-// sumDoubt returns how the service's own sum of a day differs from that of its rows.
+// sumDoubt returns the doubt, if any, that the service's own sum of the day differs from the sum of its rows.
 func (k *Day) sumDoubt() (d Doubt, is bool) {
 	if k.Control != schema.ControlDiffers {
 		return d, false
@@ -61,14 +61,14 @@ func (k *Day) sumDoubt() (d Doubt, is bool) {
 			k.Sums.Clicks.V, k.ControlTotal.Spend.V, k.ControlTotal.Clicks.V)}, true
 }
 
-// isFarBelow reports whether the rows have less than three quarters of the service's own sum: no tax or fee explains
-// that.
+// isFarBelow reports whether the rows add up to less than three quarters of the service's own sum, which no tax or fee
+// explains.
 func (k *Day) isFarBelow() bool {
 	total := k.ControlTotal.Spend.V
 	return k.Control == schema.ControlDiffers && total > 0 && k.Sums.Spend < total/4*3
 }
 
-// partialWhy returns why the stored day is partial; empty: it is not.
+// partialWhy returns the reason why the stored day d is partial, or "" if it is not.
 func (k *Day) partialWhy(d, today schema.Date) string {
 	switch {
 	case k.Refused > 0:
@@ -83,10 +83,10 @@ func (k *Day) partialWhy(d, today schema.Date) string {
 	return ""
 }
 
-// NotOver is why a day is partial that the next run reads for the first time after its end.
+// NotOver is the reason for a partial day that no run has read since the day's end.
 const NotOver = "last read before the day was over"
 
-// percent returns the share of a part, rounded up.
+// percent returns part/of in percent, rounded up.
 func percent(part, of int64) int64 {
 	if of <= 0 {
 		return 100

@@ -14,17 +14,17 @@ import (
 	"spendsync/load/durable"
 )
 
-// Encoded is a manifest as files.
+// Encoded is the content of a manifest's files.
 type Encoded struct {
-	Root  []byte            // of manifest.json
-	Parts map[string][]byte // by path: the account files that the generation before does not name
+	Root  []byte            // content of manifest.json
+	Parts map[string][]byte // contents of the new account files, by path
 }
 
-// encoding writes equal values as equal bytes.
+// encoding makes equal values equal bytes.
 var encoding = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 
-// Encode encodes the root and the loaded accounts, and renews Parts and the checksum. An account
-// whose content is unchanged keeps its file. The result is always of the newest format.
+// Encode encodes the root and the loaded accounts in the newest format, and updates m.Parts and the checksum. An
+// account whose content is unchanged keeps its file.
 func (m *Manifest) Encode() (*Encoded, error) {
 	e := &Encoded{Parts: map[string][]byte{}}
 	for name, a := range m.Accounts {
@@ -52,7 +52,7 @@ func (m *Manifest) Encode() (*Encoded, error) {
 	return e, err
 }
 
-// Replaced returns the account files next to these that no manifest names anymore.
+// Replaced returns the account files that the new ones replace: all others in their folders.
 func (e *Encoded) Replaced(d durable.Disk, dir string) (paths []string, err error) {
 	for path := range e.Parts {
 		folder := filepath.Dir(path)

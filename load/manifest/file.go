@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// Batches checks the bytes of a published file, then yields its rows as parquet.Batches does.
+// Batches is [parquet.Batches] of a published file, after checking the file's bytes.
 func Batches[R any](disk durable.Disk, dir, path string, info *File, t schema.TableOf[R],
 	columns ...string) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
@@ -32,7 +32,7 @@ func Rows[R any](disk durable.Disk, dir, path string, info *File, t schema.Table
 	return parquet.Rows(disk, filepath.Join(dir, path), t)
 }
 
-// CheckBytes compares the bytes of a file with the published ones.
+// CheckBytes compares the size and the hash of a file with the published ones.
 func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 	repair := info.Repair()
 	sha, size, err := d.HashSized(filepath.Join(dir, path), info.Bytes)
@@ -51,10 +51,11 @@ func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 	return nil
 }
 
-// CountRows compares the number of rows of a file with the published one. err is the error of reading them.
+// CountRows compares the number of rows that were read from a file with the published number. err is the error of
+// reading them; unless it is one of the disk, it is damage.
 func CountRows(path string, info *File, rows int64, err error) error {
 	if errors.Is(err, durable.ErrStorage) {
-		return err // an unreadable file is not a damaged one
+		return err // the disk failed: this says nothing about the file
 	}
 	if err != nil {
 		return durable.Damaged(path, info.Repair(), "%v", err)
@@ -65,7 +66,7 @@ func CountRows(path string, info *File, rows int64, err error) error {
 	return nil
 }
 
-// ReadDay reads the file of a day. All rows must be of that account and day.
+// ReadDay reads the Parquet file of a day. It returns an error if a row belongs to another account or day.
 func ReadDay(d durable.Disk, path, account string, day schema.Date) (*schema.SpendRows, error) {
 	rows := &schema.SpendRows{}
 	for batch, err := range parquet.Batches(d, path, schema.SpendDaily) {

@@ -1,14 +1,14 @@
 package manifest
 
-// bloat is how much larger than a new one the DuckDB file may grow before it is built from nothing: replaced days
-// leave dead space.
+// The DuckDB file is built from nothing when dead space, which replaced rows leave, has made it bloat times as large as
+// a new one. Files below bloatFreeSize may have any amount.
 const (
 	bloat         = 1.8
 	bloatFreeSize = 64 << 20
 )
 
-// GrownTooMuch reports whether the published DuckDB file is much larger than a new one would be, given the
-// number of its rows that the next generation replaces.
+// GrownTooMuch reports whether the DuckDB file must be built from nothing. dead is the number of its rows that the next
+// generation replaces.
 func (m *Manifest) GrownTooMuch(dead int64) bool {
 	w := m.Warehouse
 	if w.BuiltRows == 0 {

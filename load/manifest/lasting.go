@@ -9,25 +9,25 @@ import (
 	"spendsync/schema"
 )
 
-// LastingFacts are facts about an account that hold until a run finds otherwise.
+// LastingFacts are facts about an account that hold until a run observes that they have ended.
 type LastingFacts struct {
-	// Unread, Refused and Unknown are settings that cannot be read now, rows that could not be stored unchanged as of
-	// the last read of their day, and keys that the description does not name. MoreFacts counts, by table, those that
-	// are not listed.
+	// Unread are settings that could not be read, Refused are rows of the report that could not be stored unchanged,
+	// and Unknown are JSON keys that the service's description does not name. MoreFacts counts, by table, the facts
+	// that exceed maxFacts.
 	Unread    []schema.EntityRead   `json:"unread_settings,omitempty"`
 	Refused   []schema.RefusedRow   `json:"refused_rows,omitempty"`
 	Unknown   []schema.UnknownField `json:"unknown_fields,omitempty"`
 	MoreFacts map[string]int64      `json:"more_facts,omitempty"`
 }
 
-// maxFacts is how many lasting facts of one kind an account lists. The rest is counted.
+// maxFacts is the number of lasting facts of one kind that an account lists. Further ones are only counted.
 const maxFacts = 1000
 
-// Sightings is what a run found of one kind of lasting facts.
+// Sightings are the facts of one kind that a run observed.
 type Sightings[R any] struct {
-	Rows []R // their sightings are set by [Next]
-	// Looked reports whether the run looked at the subject of a stored fact: a fact that it did not find again has
-	// ended. Nil means that facts of this kind do not end.
+	Rows []R // [Next] sets their schema.Sighting
+	// Looked reports whether the run looked at the subject of a stored fact. If it did and did not observe the fact
+	// again, the fact has ended. Nil means that facts of this kind never end.
 	Looked func(*R) bool
 }
 
@@ -37,8 +37,8 @@ type sighted[R any] interface {
 	SightingPtr() *schema.Sighting
 }
 
-// factsAfter returns the facts that are true after a run, the oldest first, and the number of those beyond the first
-// maxFacts. A run that publishes twice counts once.
+// factsAfter returns the facts after a run, oldest first and at most maxFacts, and the number of further ones. A run
+// that publishes twice counts once in Sighting.Runs.
 func factsAfter[R any, P sighted[R]](was []R, found *Sightings[R], run Head, key func(*R) string) (is []R, more int64) {
 	known := map[string]*R{}
 	for i := range was {
@@ -84,7 +84,7 @@ func refusedKey(r *schema.RefusedRow) string {
 
 func unknownKey(r *schema.UnknownField) string { return r.Stream + "\x00" + r.Path }
 
-// applyFacts replaces the lists of lasting facts of which the run found some.
+// applyFacts updates the lists of lasting facts that the change has sightings for.
 func (a *LastingFacts) applyFacts(c Change, run Head) {
 	count := func(table string, more int64) {
 		if more > 0 || a.MoreFacts[table] > 0 {
@@ -106,7 +106,7 @@ func (a *LastingFacts) applyFacts(c Change, run Head) {
 	}
 }
 
-// AddRefused takes over the refused rows that the ledgers of version 11 of the tables hold.
+// AddRefused adds the refused rows from version 11's ledgers.
 func (a *LastingFacts) AddRefused(rows []schema.RefusedRow) {
 	for i := range rows {
 		at := rows[i].FirstSeenAt
@@ -116,7 +116,7 @@ func (a *LastingFacts) AddRefused(rows []schema.RefusedRow) {
 	a.Refused = append(a.Refused, rows[:min(len(rows), max(0, maxFacts-len(a.Refused)))]...)
 }
 
-// UnreadRows returns the rows of ops.entity_read. The last one counts the entities that are not listed.
+// UnreadRows returns the rows of ops.entity_read. If there are more than maxFacts, the last row counts the others.
 func (a *LastingFacts) UnreadRows(account string) []schema.EntityRead {
 	rows := slices.Clone(a.Unread)
 	if n := a.MoreFacts[schema.EntityReads.Name]; n > 0 {
@@ -126,7 +126,7 @@ func (a *LastingFacts) UnreadRows(account string) []schema.EntityRead {
 	return rows
 }
 
-// RefusedRows returns the rows of ops.refused_row. The last one counts the rows that are not listed.
+// RefusedRows returns the rows of ops.refused_row. If there are more than maxFacts, the last row counts the others.
 func (a *LastingFacts) RefusedRows(account string) []schema.RefusedRow {
 	rows := slices.Clone(a.Refused)
 	if n := a.MoreFacts[schema.RefusedRows.Name]; n > 0 {
@@ -136,7 +136,7 @@ func (a *LastingFacts) RefusedRows(account string) []schema.RefusedRow {
 	return rows
 }
 
-// newest returns the sighting of the last row.
+// newest returns the sighting of the last row, or an empty one.
 func newest[R any, P sighted[R]](rows []R) schema.Sighting {
 	if len(rows) == 0 {
 		return schema.Sighting{}

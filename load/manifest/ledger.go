@@ -18,8 +18,8 @@ import (
 	"spendsync/schema"
 )
 
-// ledgerLine is one line of a ledger file: one of the fields is set. Version 11 of the tables also wrote lines of
-// lasting facts, which the manifest holds now.
+// ledgerLine is one line of a ledger file. One of the fields is set. Lines with refused rows, and other lasting facts,
+// are from version 11 of the tables; today the manifest holds these.
 type ledgerLine struct {
 	Run     *schema.Run        `json:"run,omitempty"`
 	Step    *schema.Step       `json:"step,omitempty"`
@@ -27,16 +27,16 @@ type ledgerLine struct {
 	Refused *schema.RefusedRow `json:"refused_row,omitempty"`
 }
 
-// isEvent reports whether the line is one that a ledger holds.
+// isEvent reports whether the line belongs in a ledger of this version.
 func (l *ledgerLine) isEvent() bool { return l.Run != nil || l.Step != nil || l.Lost != nil }
 
-// ReportedLost reports whether a run ended with the exit code for lost days.
+// ReportedLost records that a run ended with the exit code for these lost days.
 type ReportedLost struct {
 	RunID string        `json:"run_id"`
 	Days  []schema.Date `json:"days"`
 }
 
-// LedgerRows are ledger lines, sorted into their tables.
+// LedgerRows are ledger lines, by kind.
 type LedgerRows struct {
 	Runs  []schema.Run
 	Steps []schema.Step
@@ -55,13 +55,13 @@ func (rows *LedgerRows) add(l *ledgerLine) {
 	}
 }
 
-// Add adds the rows of other lines.
+// Add appends other lines.
 func (rows *LedgerRows) Add(other LedgerRows) {
 	rows.Runs, rows.Steps = append(rows.Runs, other.Runs...), append(rows.Steps, other.Steps...)
 	rows.Lost = append(rows.Lost, other.Lost...)
 }
 
-// EncodeLedger writes the rows as lines. The run follows its steps, as its end does.
+// EncodeLedger encodes rows as lines. A run comes after its steps.
 func EncodeLedger(rows LedgerRows) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -84,8 +84,7 @@ func EncodeLedger(rows LedgerRows) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// linesOf yields the lines of a ledger, one at a time: the text is valid until the next iteration. It ignores unknown
-// fields, so that an older binary can read the lines of a newer one.
+// linesOf yields the lines of a ledger. A line is valid only until the next iteration.
 func linesOf(path string, r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		lines := bufio.NewReaderSize(r, 1<<16)
@@ -117,7 +116,8 @@ func linesOf(path string, r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// eachLine decodes the lines of a ledger, one at a time.
+// eachLine calls each with every line of a ledger, as text and decoded. Unknown fields are ignored, so that an older
+// binary can read the lines of a newer one.
 func eachLine(path string, r io.Reader, each func([]byte, *ledgerLine) error) error {
 	n := 0
 	for line, err := range linesOf(path, r) {
@@ -139,14 +139,14 @@ func eachLine(path string, r io.Reader, each func([]byte, *ledgerLine) error) er
 	return nil
 }
 
-// DecodeLedger reads lines.
+// DecodeLedger decodes all lines of a ledger. path is for errors.
 func DecodeLedger(path string, r io.Reader) (rows LedgerRows, err error) {
 	err = eachLine(path, r, func(_ []byte, l *ledgerLine) error { rows.add(l); return nil })
 	return rows, err
 }
 
-// ReadLedger reads the lines of a ledger file behind its first bytes, and returns its size. A missing file is empty. No
-// more than a line is in memory besides the rows: a file may be larger than the memory.
+// ReadLedger decodes the lines of a ledger file after its first from bytes, and returns the size of the file. A missing
+// file counts as empty. Besides the result it holds only a line in memory, because a ledger may be large.
 func ReadLedger(d durable.Disk, dir, path string, from int64) (rows LedgerRows, size int64, err error) {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil || f == nil {
@@ -160,7 +160,7 @@ func ReadLedger(d durable.Disk, dir, path string, from int64) (rows LedgerRows, 
 	return rows, size, err
 }
 
-// ReadableLedger returns the error of the first line of a ledger file that cannot be read.
+// ReadableLedger returns an error if a line of a ledger file cannot be decoded.
 func ReadableLedger(d durable.Disk, dir, path string) error {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil || f == nil {
@@ -170,7 +170,7 @@ func ReadableLedger(d durable.Disk, dir, path string) error {
 	return eachLine(path, io.NewSectionReader(f, 0, size), func([]byte, *ledgerLine) error { return nil })
 }
 
-// ReadPublished reads the published lines of a ledger file.
+// ReadPublished decodes the published lines of a ledger file, its first bytes.
 func ReadPublished(d durable.Disk, dir, path string, published int64) (rows LedgerRows, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil || f == nil {
@@ -180,7 +180,7 @@ func ReadPublished(d durable.Disk, dir, path string, published int64) (rows Ledg
 	return DecodeLedger(path, io.NewSectionReader(f, 0, published))
 }
 
-// openLedger opens a ledger file and returns its size. If the file is missing or empty, it returns no file.
+// openLedger opens a ledger file and returns its size. If the file is missing or empty, f is nil.
 func openLedger(d durable.Disk, dir, path string) (f durable.File, size int64, err error) {
 	f, err = d.Open(filepath.Join(dir, path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +198,7 @@ func openLedger(d durable.Disk, dir, path string) (f durable.File, size int64, e
 	return f, size, nil
 }
 
-// CheckLedger compares the published part of a ledger file with its hash.
+// CheckLedger compares the published part of a ledger file, its first bytes, with its hash.
 func CheckLedger(d durable.Disk, dir, path string, published int64, sha string) error {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil {
@@ -232,7 +232,8 @@ func CheckLedgerSize(path string, size, published int64) error {
 	return nil
 }
 
-// ExtendLedger writes a ledger file with more lines to another file, durably, and returns its hash and size.
+// ExtendLedger writes the content of a ledger file and then more lines to the file to, durably, and returns the hash
+// and size of that file.
 func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha string, size int64, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil {
@@ -258,8 +259,8 @@ func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha strin
 	return w.Finish()
 }
 
-// EventsOf writes the events of a ledger file of version 11 of the tables to another file, durably, and returns the
-// refused rows of each day as of the last run that recorded some.
+// EventsOf copies the events of a version 11 ledger file to the file to, durably. It returns the refused rows of each
+// day, as the last run recorded them that recorded any.
 func EventsOf(d durable.Disk, dir, path, to string) (refused map[schema.Date][]schema.RefusedRow, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil || f == nil {
@@ -323,13 +324,13 @@ func LedgerFiles(d durable.Disk, dir, account string) ([]string, error) {
 	return files, nil
 }
 
-// LastRun returns the last run in the account's ledger, published or not; nil if there is none.
+// LastRun returns the last run in the account's ledger, whether or not it published, or nil.
 func LastRun(dir, account string) (*schema.Run, error) {
 	return LastRunThat(dir, account, func(*schema.Run) bool { return true })
 }
 
-// LastRunThat returns the last run in the account's ledger that satisfies a condition; nil if none does. If
-// a run has several lines, the last one counts.
+// LastRunThat returns the last run in the account's ledger that satisfies a condition, or nil. If a run has several
+// lines, only its last line counts.
 func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run, error) {
 	files, err := LedgerFiles(durable.OS, dir, account)
 	if err != nil {

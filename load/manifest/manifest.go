@@ -11,110 +11,107 @@ import (
 	"spendsync/schema"
 )
 
-// Format is the version of manifest.json itself.
+// Format is the version of the format of manifest.json.
 const Format = 3
 
-// Manifest is the published generation: everything that a reader may rely on, and everything that
-// the next run starts from. Its root is manifest.json, which names one file for each account.
+// Manifest describes a published generation: everything that readers may rely on and that the next run starts from. Its
+// root is manifest.json, which names a file for each account.
 type Manifest struct {
 	Head
-	// Parts are the files of all accounts, by the accounts' names.
+	// Parts are the files of all accounts, by account name.
 	Parts map[string]*AccountFile `json:"accounts"`
-	// Accounts is the content of those files, if they are loaded: see [Manifest.Load].
+	// Accounts are the contents of those files that are loaded, see [Manifest.Load].
 	Accounts map[string]*Account `json:"-"`
 }
 
 // Head describes a generation as a whole.
 type Head struct {
 	Format        int            `json:"format"`
-	Checksum      string         `json:"checksum"` // of the root, see [durable.CheckSeal]
+	Checksum      string         `json:"checksum"` // see [durable.CheckSeal]
 	SchemaVersion int            `json:"schema_version"`
 	Generation    int64          `json:"generation"`
 	PublishedAt   schema.Instant `json:"published_at"`
 	RunID         string         `json:"run_id"`
 	Version       string         `json:"version"`
 	Warehouse     Warehouse      `json:"warehouse"`
-	// Views is the hash of the views that the DuckDB file has and the marts were written
-	// with; empty if one failed.
+	// Views is the hash of the definitions of the DuckDB file's models; empty if a view could not be made.
 	Views string `json:"views,omitempty"`
 }
 
-// AccountFile names the file that holds an account's part of the generation. Its name is the hash of its
-// content, so it is never replaced: another content is another file.
+// AccountFile describes the file with an account's part of the generation. The file is named by the hash of its
+// content, so it is never overwritten.
 type AccountFile struct {
 	Path       string `json:"path"` // below the data directory
 	Bytes      int64  `json:"bytes"`
 	SHA256     string `json:"sha256"`
-	Generation int64  `json:"generation"` // that wrote the file
-	// Days is the number of proven days, and Rows the number of rows of the account's Parquet files
-	// by table.
+	Generation int64  `json:"generation"` // the generation that wrote the file
+	// Days is the number of proven days. Rows is the number of rows in the account's Parquet files, by table.
 	Days int64            `json:"days"`
 	Rows map[string]int64 `json:"rows"`
-	// Ledger is how many bytes of the newest ledger file are published, by its path.
+	// Ledger is the published size of the newest ledger file, by path.
 	Ledger map[string]int64 `json:"ledger"`
 }
 
-// Warehouse is the DuckDB file of the generation.
+// Warehouse describes the DuckDB file of the generation.
 type Warehouse struct {
 	Path   string `json:"path"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	// BuiltBytes and BuiltRows are its size and its rows when it was last built
-	// from nothing: by them a later run knows when replaced days have left too much dead space.
+	// BuiltBytes and BuiltRows are the size and the number of rows when the file was last built from nothing, see
+	// [Manifest.GrownTooMuch].
 	BuiltBytes int64 `json:"built_bytes"`
 	BuiltRows  int64 `json:"built_rows"`
 }
 
 // Account is one account's part of the generation.
 type Account struct {
-	// Since is the first day that could ever be asked for: earlier days do not count as gaps.
+	// Since is the first day that the report could be asked for. Earlier days do not count as missing.
 	Since schema.Date          `json:"since"`
 	Days  map[schema.Date]*Day `json:"days"`
-	Files map[string]*File     `json:"files"` // by path below the data directory
-	// Ledger is how many bytes of each ledger file this generation holds, and
-	// LedgerSHA256 the hash of these.
+	Files map[string]*File     `json:"files"` // by path, below the data directory
+	// Ledger is the published size of each ledger file, by path, and LedgerSHA256 the hash of its published part.
 	Ledger       map[string]int64  `json:"ledger"`
 	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
 
-	// Waiting are the keys and the spend ([history.Day.KeyHash]) of the last proven reads that have less than half of
-	// what is stored of their days: a second one alike takes its place.
+	// Waiting has, by day, the [history.Day.KeyHash] of a proven read that has less than half of the stored rows or
+	// spend. It is published only if the next proven read has the same hash.
 	Waiting map[schema.Date]string `json:"waiting_reads,omitempty"`
-	// Ask is what version 11 of the tables asked for of the report. It is read and dropped.
+	// Ask is from version 11 of the tables. It is ignored.
 	Ask any `json:"report_ask,omitzero"`
 
-	// Reach is how many days before today the report was last answered for, if it refuses what the description
-	// allows; 0: it does not.
+	// Reach is set if the service refuses days of the report that its description allows: the number of days before
+	// today that it still answers. 0: it refuses none.
 	Reach int `json:"reach,omitzero"`
 
-	// Notes are the differences that runs have seen lately, by name.
+	// Notes are the differences that runs have seen lately, sorted by name.
 	Notes Notes `json:"notes,omitempty"`
 
-	// Own is what the last reading of the operator's own files found wrong.
+	// Own are the findings from the last reading of the operator's own files.
 	Own OwnFiles `json:"own_files,omitzero"`
 
 	LastingFacts
-	// EventsOnly reports that the ledger files hold runs and steps alone. Those of version 11 of the tables also hold
-	// the lasting facts, again for each run.
+	// EventsOnly means that the ledger files contain only events. Version 11 of the tables also wrote all lasting facts
+	// for each run.
 	EventsOnly bool `json:"ledger_events_only,omitempty"`
-	// Memory has what the rows of the tables of versions do not show, by table.
+	// Memory is the memory of each table of versions, by table name.
 	Memory map[string]history.Memory `json:"memory,omitempty"`
 	// Pinned is the advertiser account that the API key acted on in the first run.
 	Pinned string `json:"pinned_account,omitempty"`
-	// Settled are the campaigns that are archived, which is for ever, and have
-	// been read whole since: they need not be read again.
+	// Settled are the campaigns that are archived, which is final, and that have been read completely since. They need
+	// not be read again.
 	Settled []string `json:"settled_campaigns,omitempty"`
-	// SettledTables is the version of the tables of settings that they were read for: a later one has columns that
-	// were never read for them.
+	// SettledTables is the version of the settings tables for which the Settled campaigns were read. Later versions
+	// have columns that have not been read for them.
 	SettledTables int `json:"settled_tables,omitzero"`
-	// UndescribedKeys and SettledUnclear are of earlier versions of the tables, and are not kept.
+	// UndescribedKeys and SettledUnclear are from earlier versions of the tables. They are ignored.
 	UndescribedKeys map[string]any `json:"undescribed_keys,omitempty"`
 	SettledUnclear  map[string]any `json:"settled_unclear,omitempty"`
-	// ReportedLost are the lost days that a run has ended with the exit code for. Until
-	// then every run reports them.
+	// ReportedLost are the lost days that a run has reported by its exit code. Other lost days are reported by the next
+	// run.
 	ReportedLost []schema.Date `json:"mourned_days,omitempty"`
 }
 
-// ControlTotal is the service's own total of a day.
+// ControlTotal is the service's own sum of a day.
 type ControlTotal struct {
 	Spend  schema.Null[schema.Money] `json:"spend"`
 	Clicks schema.Null[int64]        `json:"clicks"`
@@ -131,36 +128,35 @@ type Day struct {
 	Sums        history.Sums `json:"sums"`
 }
 
-// ReadOutcome describes a read of a day, without its rows: how it was proven, and how its values were understood.
+// ReadOutcome describes a read of a day, except its rows: how it was proven, and how its values were understood.
 type ReadOutcome struct {
 	Control string `json:"control_total_state"`
-	// ControlTotal is the service's own total of the day, as far as it gave one.
+	// ControlTotal is the service's own sum of the day, as far as it is known.
 	ControlTotal ControlTotal `json:"control_total,omitzero"`
-	// RowsTotal is the number of rows that the service states, and RowsTotalState whether as many
-	// came; empty: a version read the day that kept neither.
+	// RowsTotal is the number of rows that the service states, and RowsTotalState whether as many came. Both are empty
+	// if the day was read by a version that did not store them.
 	RowsTotal      schema.Null[int64] `json:"rows_total,omitzero"`
 	RowsTotalState string             `json:"rows_total_state,omitempty"`
 	Meaning
 }
 
-// Meaning is how the replies of a read became its rows. It is stored with the replies.
+// Meaning records how the replies of a read were turned into rows. It is stored with the replies.
 type Meaning struct {
 	Rounded int `json:"rounded,omitzero"` // amounts that had more than six decimals
-	// Refused is how many rows of the replies could not be stored; the others are. Such
-	// a day is partial until all rows of the replies can be stored.
+	// Refused is the number of rows in the replies that could not be stored. The day is partial until a read has none.
 	Refused int64 `json:"refused_rows,omitzero"`
-	// Unread is how many rows are stored without some of their measures, which cannot be read.
-	// Its name is from when only conversions could lack.
+	// Unread is the number of rows that are stored with a NULL for a measure that could not be read. Its JSON name is
+	// from a time when this was possible only for conversions.
 	Unread int64 `json:"unread_conversions,omitzero"`
-	// UnreadForms are the measures that cannot be read, each with the form that it came in.
+	// UnreadForms are the measures that could not be read, each with the form of its value.
 	UnreadForms []string `json:"unread_forms,omitempty"`
-	// Pieces are what the replies answered, if the day was read campaign by campaign.
+	// Pieces are the questions that the replies answer, if the day was read campaign by campaign.
 	Pieces []schema.Piece `json:"pieces,omitempty"`
 
 	retired
 }
 
-// retired are members of a day that version 11 of the tables had. They are read and dropped.
+// retired are members of a day from version 11 of the tables. They are ignored.
 type retired struct {
 	AskedBeyond any `json:"asked_beyond,omitzero"`
 	Combined    any `json:"combined,omitzero"`
@@ -168,7 +164,7 @@ type retired struct {
 	Kept        any `json:"kept,omitzero"`
 }
 
-// Equal reports whether two reads mean the same.
+// Equal reports whether two meanings are the same.
 func (m Meaning) Equal(other Meaning) bool {
 	return m.Rounded == other.Rounded && m.Refused == other.Refused && m.Unread == other.Unread &&
 		slices.Equal(m.UnreadForms, other.UnreadForms) && slices.Equal(m.Pieces, other.Pieces)
@@ -178,9 +174,9 @@ func (m Meaning) Equal(other Meaning) bool {
 const (
 	KindParquet = "parquet"
 	KindRaw     = "raw"
-	// KindDuckDB is of the DuckDB file of one account, in a store that has several.
+	// KindDuckDB is the DuckDB file of one account, in a store with several accounts.
 	KindDuckDB = "duckdb"
-	// KindSettings is of replies of the settings, which version 11 of the tables does not keep.
+	// KindSettings are replies of the settings, which only version 10 of the tables kept.
 	KindSettings = "settings"
 )
 
@@ -188,25 +184,25 @@ const (
 type File struct {
 	Kind  string `json:"kind"`
 	Table string `json:"table,omitempty"`
-	// of spend_daily and raw: the report day; of spend_change and settings: the day of seeing
+	// Day is the report day for spend_daily and replies, and the day of the observation for spend_change and settings.
 	Day    schema.Date `json:"day,omitzero"`
 	Rows   int64       `json:"rows"`
 	Bytes  int64       `json:"bytes"`
 	SHA256 string      `json:"sha256"`
 	RunID  string      `json:"run_id"`
-	// Fingerprint identifies the unmodified reply; empty: not known.
+	// Fingerprint identifies the reply as it came; empty: not known.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Unpacked is the size of a compressed file of replies once it is decompressed; 0: not known.
+	// Unpacked is the decompressed size of a reply; 0: not known.
 	Unpacked int64 `json:"unpacked,omitzero"`
 }
 
-// IsMart reports whether the file is the answer of a view: the DuckDB file has no table with its rows.
+// IsMart reports whether the file is a copy of a mart. DuckDB does not load it.
 func (f *File) IsMart() bool {
 	t := schema.Named(f.Table)
 	return t != nil && t.View != ""
 }
 
-// Repair returns what repairs a damaged file: the replies contain the report and nothing else.
+// Repair returns how a damaged file is repaired. Only the report can be made from stored replies.
 func (f *File) Repair() string {
 	switch t := schema.Named(f.Table); {
 	case t != nil && t.MadeFrom == schema.Replies:
@@ -217,7 +213,8 @@ func (f *File) Repair() string {
 	return RepairLost
 }
 
-// check refuses an account that names files outside of the store: the rest of the package relies on this.
+// check returns an error if an account names files outside of the store, which the rest of the package does not check
+// again.
 func (a *Account) check(name string) error {
 	if !schema.AccountName.MatchString(name) {
 		return damaged("account %q is not a valid name", name)
@@ -241,13 +238,13 @@ func (a *Account) check(name string) error {
 	return nil
 }
 
-// New returns a manifest of no accounts.
+// New returns a manifest without accounts.
 func New() *Manifest {
 	return &Manifest{Head: Head{Format: Format, SchemaVersion: schema.Version}, Parts: map[string]*AccountFile{},
 		Accounts: map[string]*Account{}}
 }
 
-// fill makes the maps that the text of an account leaves out.
+// fill creates the maps that are missing in the JSON of an account, and drops the fields of older versions.
 func (a *Account) fill() {
 	a.Ask = nil
 	for _, day := range a.Days {
@@ -280,14 +277,14 @@ func (a *Account) fill() {
 	if a.MoreFacts == nil {
 		a.MoreFacts = map[string]int64{}
 	}
-	for i := range a.Unknown { // of version 11 of the tables
+	for i := range a.Unknown { // from version 11 of the tables
 		if u := &a.Unknown[i]; u.Runs == 0 {
 			u.LastSeenAt, u.Runs = u.FirstSeenAt, 1
 		}
 	}
 }
 
-// Of returns the loaded part of an account. It adds one if the manifest does not know the account.
+// Of returns a loaded account. If the manifest does not have the account, it adds an empty one.
 func (m *Manifest) Of(name string) *Account {
 	a := m.Accounts[name]
 	if a == nil {
@@ -297,8 +294,8 @@ func (m *Manifest) Of(name string) *Account {
 	return a
 }
 
-// Clone returns a copy to build the next generation on: changes to the copy leave the original
-// unchanged. Files and memories are never changed, only replaced.
+// Clone returns a copy from which the next generation can be made without changing the original. Values of File and
+// Memory are shared: they are replaced but never changed.
 func (m *Manifest) Clone() *Manifest {
 	next := &Manifest{Head: m.Head, Parts: maps.Clone(m.Parts), Accounts: map[string]*Account{}}
 	for name, a := range m.Accounts {
@@ -307,7 +304,7 @@ func (m *Manifest) Clone() *Manifest {
 	return next
 }
 
-// Take copies a loaded account of another manifest.
+// Take adds a copy of a loaded account of another manifest.
 func (m *Manifest) Take(name string, from *Manifest) { m.Accounts[name] = from.Accounts[name].clone() }
 
 func (a *Account) clone() *Account {
@@ -326,14 +323,14 @@ func (a *Account) clone() *Account {
 	return &c
 }
 
-// AccountNames returns the names of all accounts in the store, loaded or not, sorted.
+// AccountNames returns the sorted names of all accounts, loaded or not.
 func (m *Manifest) AccountNames() []string {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(m.Parts)), maps.Keys(m.Accounts))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// LoadedNames returns the names of the loaded accounts, sorted.
+// LoadedNames returns the sorted names of the loaded accounts.
 func (m *Manifest) LoadedNames() []string { return slices.Sorted(maps.Keys(m.Accounts)) }
 
 // Drop removes an account from the manifest.
@@ -342,7 +339,7 @@ func (m *Manifest) Drop(name string) {
 	delete(m.Parts, name)
 }
 
-// RowsOf returns the number of rows of an account's Parquet files by table, marts included.
+// RowsOf returns the number of rows in an account's Parquet files by table, marts included.
 func (m *Manifest) RowsOf(account string) map[string]int64 {
 	a := m.Accounts[account]
 	if a == nil {
@@ -361,7 +358,7 @@ func (a *Account) rows() map[string]int64 {
 	return rows
 }
 
-// Rows returns the number of rows of all Parquet files of the generation.
+// Rows returns the number of rows in all Parquet files of the generation.
 func (m *Manifest) Rows() (n int64) {
 	for _, name := range m.AccountNames() {
 		for _, rows := range m.RowsOf(name) {
@@ -371,7 +368,7 @@ func (m *Manifest) Rows() (n int64) {
 	return n
 }
 
-// RawPages are the stored replies of a day, in their order: paths below the data directory.
+// RawPages returns the paths of the stored replies of a day, in order.
 func (a *Account) RawPages(day schema.Date) []string {
 	var pages []string
 	for path, f := range a.Files {
@@ -383,15 +380,15 @@ func (a *Account) RawPages(day schema.Date) []string {
 	return pages
 }
 
-// ByOlderRules reports whether a stored reply of a day became rows by other rules than today's,
-// see [schema.ReplyRules].
+// ByOlderRules reports whether a stored reply of a day was turned into rows by other rules than today's, see
+// [schema.ReplyRules].
 func (a *Account) ByOlderRules(day schema.Date) bool {
 	return slices.ContainsFunc(a.RawPages(day), func(path string) bool {
 		return !strings.HasPrefix(a.Files[path].Fingerprint, schema.ReplyRules+":")
 	})
 }
 
-// NewAccount returns an empty account that could have been asked for since a day.
+// NewAccount returns an empty account whose first day is since.
 func NewAccount(since schema.Date) *Account {
 	a := &Account{Since: since}
 	a.fill()

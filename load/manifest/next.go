@@ -7,36 +7,36 @@ import (
 	"spendsync/schema"
 )
 
-// Change is what a run changes of its account.
+// Change is a set of changes of an account. Zero values change nothing.
 type Change struct {
-	Since   schema.Date // first day that could be asked for, of an account that is new
-	First   schema.Date // the service has nothing of any day before it; 0: unchanged
+	Since   schema.Date // the Since of a new account
+	First   schema.Date // the service has no data of earlier days
 	Days    map[schema.Date]*Day
-	Files   map[string]*File // by path; nil removes a file
+	Files   map[string]*File // by path; nil removes the file
 	Memory  map[string]history.Memory
-	Pinned  string                        // empty: unchanged
+	Pinned  string
 	Settled []string                      // nil: unchanged
 	Unknown []schema.UnknownField         // their sightings are set by [Next]
 	Unread  *Sightings[schema.EntityRead] // nil: unchanged
 	Refused *Sightings[schema.RefusedRow] // nil: unchanged
-	Asked   bool                          // Reach replaces the account's
-	Waiting map[schema.Date]string        // by day; an empty one goes
+	Asked   bool                          // Reach replaces the account's Reach
+	Waiting map[schema.Date]string        // by day; an empty text removes the entry
 	Reach   int
-	// Seen are the differences that a run has seen, by the names of their notes, beside those of the days; nil: it has
-	// not looked.
+	// Seen are the differences that a run has seen, by the names of their notes, except those of days; nil: it has not
+	// looked.
 	Seen  map[string]Note
 	Notes []Note    // nil: unchanged
 	Own   *OwnFiles // nil: unchanged
 }
 
-// NewChange returns a change of nothing.
+// NewChange returns an empty change.
 func NewChange() Change {
 	return Change{Days: map[schema.Date]*Day{}, Files: map[string]*File{},
 		Memory: map[string]history.Memory{}}
 }
 
-// Next returns the manifest after base with a run's changes of one account, each after the other. It changes none of
-// them, and reads no file. base may be nil.
+// Next returns the next manifest: base with the changes of one account, applied in order. It modifies none of its
+// arguments and reads no file. base may be nil.
 func Next(base *Manifest, head Head, account string, changes ...Change) *Manifest {
 	next := New()
 	if base != nil {
@@ -63,11 +63,11 @@ func Next(base *Manifest, head Head, account string, changes ...Change) *Manifes
 	return next
 }
 
-// apply makes a change.
+// apply applies a change, except the lasting facts.
 func (a *Account) apply(c Change) {
 	a.Since = max(a.Since, c.First)
 	maps.Copy(a.Days, c.Days)
-	for day := range c.Days { // replies that were kept for long may prove a day before the first
+	for day := range c.Days { // old stored replies may prove an earlier day
 		a.Since = min(a.Since, day)
 	}
 	for path, f := range c.Files {

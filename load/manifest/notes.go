@@ -10,52 +10,53 @@ import (
 	"spendsync/schema"
 )
 
-// Note is a form of difference between the stored data and what the service states of it or promises to send, for
-// example that its own sum of a day is above that of the rows. The data is stored: a note never stands for a day that
-// is missing. It ends every run with exit 4 until the difference is gone or a person accepts it.
+// Note is a form of difference between the stored data and what the service states or promises, for example that its
+// own sum of a day is above the sum of the rows. The data itself is stored: there is no note for a missing day. A note
+// ends every run with exit 4 until the difference is gone or a person accepts it.
 type Note struct {
-	Name    string `json:"name"`    // for example report.day-total.above; of a day that a person accepted its date
-	Message string `json:"message"` // as of the last run that saw it
-	// Size is of the largest difference, in percent, rounded up; 0: it has no size.
+	Name    string `json:"name"`    // for example report.day-total.above; the date, if a person accepted a day
+	Message string `json:"message"` // from the last run that saw the difference
+	// Size is the size of the largest difference, in percent, rounded up; 0: it has no size.
 	Size        int64          `json:"size,omitzero"`
-	Runs        int64          `json:"runs"` // that saw it
+	Runs        int64          `json:"runs"` // number of runs that saw it
 	FirstSeenAt schema.Instant `json:"first_seen_at"`
 	LastSeenAt  schema.Instant `json:"last_seen_at"`
-	Accepted    *Acceptance    `json:"accepted,omitempty"` // nil: nobody has accepted it
-	RunID       string         `json:"run_id"`             // that last saw it
-	// Evidence identifies the file that first showed it, if it is a difference of the operator's own files.
+	Accepted    *Acceptance    `json:"accepted,omitempty"` // nil: not accepted
+	RunID       string         `json:"run_id"`             // the last run that saw it
+	// Evidence identifies the file of the operator that first showed the difference; empty: it is not in such a file.
 	Evidence string `json:"evidence,omitempty"`
-	// Decision is that of version 11 of the tables, whose notes had no size: an accepted one takes the first that is
-	// seen.
+	// Decision is from version 11 of the tables, whose notes had no size: an accepted note is accepted up to the first
+	// size that is seen.
 	Decision string `json:"decision,omitempty"`
-	ByHand   any    `json:"by_hand,omitzero"` // of version 11, dropped
+	ByHand   any    `json:"by_hand,omitzero"` // from version 11; ignored
 }
 
-// Acceptance is what a person has accepted of a note: nothing larger, and of a day no other content.
+// Acceptance limits what a person has accepted: a difference up to a size, or a day with its present content.
 type Acceptance struct {
 	At   schema.Instant `json:"at"`
 	Size int64          `json:"size,omitzero"` // in percent
 	Day  string         `json:"content_hash,omitempty"`
 }
 
-// IsAccepted reports whether the note ends no run with exit 4: a person has accepted it, and it has not grown since.
+// IsAccepted reports whether a person has accepted the note, and it has not grown since. Such a note ends no run with
+// exit 4.
 func (n Note) IsAccepted() bool { return n.Accepted != nil && n.Size <= n.Accepted.Size }
 
-// IsOfDays reports whether the note is of a form of the stored days, which each generation shows.
+// IsOfDays reports whether the note is about stored days. Those notes follow from the manifest alone.
 func (n Note) IsOfDays() bool { return strings.HasPrefix(n.Name, reportForms) }
 
-// isOfOwnFiles reports whether the note is of the operator's own files.
+// isOfOwnFiles reports whether the note is about the operator's own files.
 func (n Note) isOfOwnFiles() bool {
 	return strings.HasPrefix(n.Name, "tracker.") || strings.HasPrefix(n.Name, "payouts.")
 }
 
-// noteLasts is how long a note is kept that no run sees, and that nobody has accepted.
+// noteLasts is how long a note stays that is not accepted and that no run has seen again.
 const noteLasts = 7 * 24 * time.Hour
 
-// Notes are notes by name.
+// Notes are notes sorted by name.
 type Notes []Note
 
-// named returns the note with a name; nil: there is none.
+// named returns the note with a name, or nil.
 func (all Notes) named(name string) *Note {
 	i := slices.IndexFunc(all, func(n Note) bool { return n.Name == name })
 	if i < 0 {
@@ -64,20 +65,20 @@ func (all Notes) named(name string) *Note {
 	return &all[i]
 }
 
-// Accepts reports whether a difference of this form and size is accepted.
+// Accepts reports whether a person has accepted differences of this form and size.
 func (a *Account) Accepts(form string, size int64) bool {
 	n := a.Notes.named(form)
 	return n != nil && (n.Accepted != nil && size <= n.Accepted.Size || n.Decision == schema.NoteAccepted)
 }
 
-// acceptsDay reports whether a day is accepted as it is stored.
+// acceptsDay reports whether a person has accepted the day with its present content.
 func (all Notes) acceptsDay(d schema.Date, k *Day) bool {
 	n := all.named(d.String())
 	return n != nil && n.Accepted != nil && n.Accepted.Day == k.ContentHash
 }
 
-// Accepting returns the notes with one accepted, a form or the date of a day, and what is accepted; false: there is no
-// such difference.
+// Accepting returns the notes after accepting name, which is the name of a note or the date of a day, and a sentence
+// about it. ok is false if there is nothing of that name to accept.
 func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes Notes, text string, ok bool) {
 	notes = slices.Clone(a.Notes)
 	if day, err := schema.ParseDate(name); err == nil {
@@ -103,7 +104,8 @@ func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes
 	return notes, text, true
 }
 
-// TakingBack returns the notes with one no longer accepted; false: it is not.
+// TakingBack returns the notes after taking back the acceptance of name, and a sentence about it. ok is false if name
+// was not accepted. Its unused parameters make it interchangeable with [Account.Accepting].
 func (a *Account) TakingBack(name string, _ schema.Instant, _ string) (notes Notes, text string, ok bool) {
 	n := a.Notes.named(name)
 	if n == nil || n.Accepted == nil && n.Decision == "" {
@@ -115,7 +117,8 @@ func (a *Account) TakingBack(name string, _ schema.Instant, _ string) (notes Not
 	return notes, "took " + name + " back: it ends runs with exit 4 again", true
 }
 
-// Acceptable returns the names of what can be accepted, or of what is and can be taken back.
+// Acceptable returns the names that can be accepted or, if isAccepted is set, those that are accepted and can be taken
+// back.
 func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []string) {
 	for _, n := range a.Notes {
 		if (n.Accepted != nil || n.Decision != "") == isAccepted {
@@ -133,8 +136,8 @@ func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []strin
 	return names
 }
 
-// see returns the notes after a run that has seen these, by name, beside the forms of the stored days. A run that
-// publishes twice counts once; nil: it has not looked.
+// see returns the notes after a run. seen are the differences that the run has seen, by name, to which see adds those
+// of the stored days; nil: the run has not looked. A run that publishes twice counts once.
 func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Notes {
 	isRun, all := seen != nil, a.dayNotes()
 	maps.Copy(all, seen)
@@ -142,7 +145,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	for _, n := range a.Notes {
 		if _, is := all[n.Name]; !is && a.stays(n, at) {
 			if !a.Own.finds(n.Name) {
-				n.Size = 0 // as of now
+				n.Size = 0 // no such difference now
 			}
 			notes = append(notes, n)
 		}
@@ -164,9 +167,9 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	return notes
 }
 
-// stays reports whether a note that this run has not seen is kept: an accepted form until it is taken back, an accepted
-// day for as long as there is something to accept, one of the operator's own files until they are read without it, and
-// another difference than those of days for a week.
+// stays reports whether a note stays that this run has not seen. An accepted note stays until it is taken back, an
+// accepted day while there is a doubt about it, a note about the operator's files until the files are read without it,
+// and any other note that is not about days for a week.
 func (a *Account) stays(n Note, at schema.Instant) bool {
 	if day, err := schema.ParseDate(n.Name); err == nil {
 		k := a.Days[day]
@@ -177,7 +180,8 @@ func (a *Account) stays(n Note, at schema.Instant) bool {
 		!n.IsOfDays() && !n.isOfOwnFiles() && at.Time().Sub(n.LastSeenAt.Time()) < noteLasts
 }
 
-// dayNotes returns the forms of what speaks against the stored days, but for days that are accepted by their date.
+// dayNotes returns the notes about the stored days, by name, with the largest difference of each form. It leaves out
+// days that are accepted by date.
 func (a *Account) dayNotes() map[string]Note {
 	notes, days := map[string]Note{}, map[string]int{}
 	for _, day := range a.DayList() {
@@ -203,24 +207,24 @@ func (a *Account) dayNotes() map[string]Note {
 	return notes
 }
 
-// OwnFiles is what the last reading of the operator's own files found wrong.
+// OwnFiles are the findings from the last reading of the operator's own files.
 type OwnFiles struct {
-	Inputs  string       `json:"inputs,omitempty"` // hash of all that decides what is read from them
+	Inputs  string       `json:"inputs,omitempty"` // hash of everything that the findings depend on
 	Found   []OwnFinding `json:"found,omitempty"`
 	Refused string       `json:"refused,omitempty"` // of version 11 of the tables
 }
 
-// OwnFinding is one thing that is wrong with the operator's own files. It has a note if it can be accepted.
+// OwnFinding is an error in the operator's own files. It has the name of a note if it can be accepted.
 type OwnFinding struct {
 	Message string `json:"message"`
 	Note    string `json:"note,omitempty"`
-	Size    int64  `json:"size,omitzero"` // as of the note
-	// ByHand and Evidence are of version 11 of the tables.
+	Size    int64  `json:"size,omitzero"` // see Note.Size
+	// ByHand and Evidence are from version 11 of the tables.
 	ByHand   bool   `json:"by_hand,omitempty"`
 	Evidence string `json:"evidence,omitempty"`
 }
 
-// finds reports whether the reading found what a note is of.
+// finds reports whether the files have a finding for a note.
 func (o OwnFiles) finds(note string) bool {
 	return slices.ContainsFunc(o.Found, func(f OwnFinding) bool { return f.Note == note })
 }

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// maxUnpacked bounds what any file of replies unpacks to, whatever its manifest records.
+	// maxUnpacked bounds the decompressed size of any reply, whatever size is recorded.
 	maxUnpacked = 1 << 30
-	// maxRow and freeUnpacked bound a reply whose unpacked size is not recorded: stores from before
-	// [File.Unpacked] have such replies. A row of the report takes some 300 bytes.
+	// maxRow and freeUnpacked bound the decompressed size of replies for which no size is recorded, because they were
+	// stored before [File.Unpacked] existed. A row of the report takes about 300 bytes.
 	maxRow       = 64 << 10
 	freeUnpacked = 1 << 20
-	// maxWindow bounds the memory of a decoder, in addition to its result. Our encoders use windows of up to 8 MiB.
+	// maxWindow bounds the memory of a decoder, not counting its result. Our encoders use windows of up to 8 MiB.
 	maxWindow = 64 << 20
 )
 
-// mostUnpacked returns how many bytes a file of replies may unpack to.
+// mostUnpacked returns the maximum decompressed size of a reply.
 func (f *File) mostUnpacked() int64 {
 	switch {
 	case f.Unpacked > 0:
@@ -39,7 +39,7 @@ func newUnpacker() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
-// RawPages unpacks stored replies in order, each after checking its bytes. A page is valid only until the
+// RawPages checks the bytes of stored replies and yields them decompressed, in order. A page is valid only until the
 // next iteration. Nothing follows an error.
 func RawPages(disk durable.Disk, dir string, a *Account, paths []string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
@@ -58,8 +58,8 @@ func RawPages(disk durable.Disk, dir string, a *Account, paths []string) iter.Se
 	}
 }
 
-// rawPage unpacks a stored reply after checking its bytes. room is reused for the result. No reply unpacks to
-// more than its manifest allows: 200 KB of zstd can hold 6 GB.
+// rawPage checks and decompresses a stored reply. room is reused for the result. The size of the result is limited
+// because 200 KB of zstd can expand to 6 GB.
 func rawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder, room []byte) ([]byte, error) {
 	if err := CheckBytes(disk, dir, path, info); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func rawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder,
 	if err != nil {
 		return nil, err
 	}
-	// Not a bytes.Buffer: the decoder would unpack all of it at once.
+	// Not a bytes.Buffer: the decoder would decompress it at once, without the limit.
 	if err := dec.Reset(bytes.NewReader(packed)); err != nil {
 		return nil, err
 	}

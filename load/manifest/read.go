@@ -16,10 +16,10 @@ import (
 	"spendsync/schema"
 )
 
-// Read reads the published generation of a data directory with all its accounts. It takes no lock:
-// manifest.json is replaced as a whole, by a rename, and if a commit has removed an account file
-// meanwhile, it reads the new generation. [durable.ErrEmpty] means that nothing was published, [durable.ErrDamaged]
-// also that a store lacks its manifest.
+// Read reads the published manifest of a data directory with all accounts. It takes no lock: manifest.json is replaced
+// by a rename, and if a commit removes an account file meanwhile, Read reads the new generation. [durable.ErrEmpty]
+// means that nothing was ever published there, and [durable.ErrDamaged], among other things, that a store lacks its
+// manifest.
 func Read(dir string) (*Manifest, error) { return ReadFrom(durable.OS, dir) }
 
 // ReadFrom is [Read] on a given disk.
@@ -27,8 +27,8 @@ func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
 	return read(d, dir, nil, (*Manifest).AccountNames)
 }
 
-// ReadAccounts is [ReadFrom] with some accounts only. Those that the manifest does not know are left
-// out. It returns known if that is still published, see [ReadRoot].
+// ReadAccounts is [ReadFrom], but loads only some accounts, as far as the manifest has them. If known is still
+// published, it returns known, see [ReadRoot].
 func ReadAccounts(d durable.Disk, dir string, known *Manifest, accounts ...string) (*Manifest, error) {
 	return read(d, dir, known, func(*Manifest) []string { return accounts })
 }
@@ -43,15 +43,15 @@ func read(d durable.Disk, dir string, known *Manifest, which func(*Manifest) []s
 		if loadErr == nil {
 			return m, nil
 		}
-		// A commit may have removed the file since.
+		// If a commit has removed the file meanwhile, the root has changed too.
 		if known, err = ReadRoot(d, dir, m); err != nil || known == m {
 			return nil, cmp.Or(err, loadErr)
 		}
 	}
 }
 
-// ReadRoot reads manifest.json and no account file. If its bytes are those that known was read from,
-// it returns known: hashing them is far cheaper than decoding them.
+// ReadRoot reads manifest.json and no account file. If the file is unchanged since known was read, it returns known:
+// hashing is far cheaper than decoding.
 func ReadRoot(d durable.Disk, dir string, known *Manifest) (*Manifest, error) {
 	b, err := readRoot(d, dir)
 	if err != nil {
@@ -73,7 +73,7 @@ func readRoot(d durable.Disk, dir string) ([]byte, error) {
 	return b, durable.Storage(err)
 }
 
-// Load reads the files of accounts that the manifest knows and that are not loaded.
+// Load loads accounts that are not loaded yet. It ignores names that the manifest does not have.
 func (m *Manifest) Load(d durable.Disk, dir string, accounts ...string) error {
 	for _, name := range accounts {
 		part := m.Parts[name]
@@ -95,8 +95,8 @@ func (m *Manifest) Load(d durable.Disk, dir string, accounts ...string) error {
 	return nil
 }
 
-// readLateManifest reads the manifest of a folder in which the first look found none. Without its manifest a store
-// does not know which days are proven, and publishing would forget them: that is damage, not an empty store.
+// readLateManifest is called after manifest.json was not found. It distinguishes an empty folder from a store that has
+// lost its manifest: that is damage, because publishing there would forget which days are proven.
 func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 	left, err := leftOfStore(d, dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// In this order a first commit that is in progress is never mistaken for damage.
+	// Only the order of these checks ensures that a first commit in progress is never mistaken for damage.
 	b, err := d.ReadFile(filepath.Join(dir, FileName), durable.MaxText)
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):
@@ -118,9 +118,9 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 		"SPENDSYNC_DATA_DIR", "it is missing from %s, and a store lies there: %s", dir, left)
 }
 
-// leftOfStore is a part of a store that only a published generation brings; empty: there
-// is none. The ledger also has the lines of runs that published nothing, and a folder may be
-// a volume that was mounted there for the first run.
+// leftOfStore returns a part of the folder that only a published generation can have created; empty: there is none. A
+// ledger alone is no such part, because runs that publish nothing also write it, and neither is an empty folder, which
+// may be a new volume.
 func leftOfStore(d durable.Disk, dir string) (string, error) {
 	if there, err := d.Exists(filepath.Join(dir, WarehouseName)); there || err != nil {
 		return WarehouseName, err
@@ -142,7 +142,8 @@ func leftOfStore(d durable.Disk, dir string) (string, error) {
 	return newest.Path, err
 }
 
-// strict decodes JSON that spendsync wrote. An unknown member belongs to a newer version or to another program.
+// strict are the options for decoding JSON that spendsync wrote. An unknown member is an error: a newer version or
+// another program wrote it.
 var strict = json.JoinOptions(json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true))
 
 // decode decodes an account file after checking its bytes.
@@ -176,7 +177,7 @@ func Decode(b []byte) (*Manifest, error) {
 		SchemaVersion int    `json:"schema_version"`
 		Version       string `json:"version"`
 	}
-	// The versions come first: a newer manifest may differ in everything else.
+	// Check the versions first: a newer manifest may differ in everything else.
 	if err := json.Unmarshal(b, &head, jsontext.AllowInvalidUTF8(true)); err != nil {
 		return nil, damaged("it is not readable: %v", err)
 	}
@@ -205,8 +206,8 @@ func Decode(b []byte) (*Manifest, error) {
 
 var isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// check refuses a manifest that names what cannot be in a store: the rest of the package relies on
-// this.
+// check returns an error if names or paths in a manifest are not as spendsync writes them. The rest of the package
+// relies on it.
 func (m *Manifest) check() error {
 	for name, p := range m.Parts {
 		switch {

@@ -15,23 +15,23 @@ import (
 	"spendsync/schema"
 )
 
-// A ledger, warehouse.duckdb and the file of an account know of generations. If one of them knows of a later generation
-// than that of the manifest, the store was set back, or an older backup was laid over it: publishing on top would
-// forget what was stored since, and no later run could know of it.
+// Ledgers, warehouse.duckdb and account files record the generations that they belong to. If one of them is of a later
+// generation than the manifest, the store was set back: part of it was replaced from an older backup. A run that
+// published then would forget what was stored since, and no later run could notice it.
 
-// RepairLost is the repair of damage that no part of the store can undo.
+// RepairLost is the repair of damage that cannot be undone from the rest of the store.
 const RepairLost = "bring the whole data directory back into an empty folder, with 'spendsync pull --all' from the " +
 	"bucket or from one backup"
 
 // NewerPart is a part of the store that is newer than the manifest.
 type NewerPart struct {
-	Path       string         // the file that shows it
-	Generation int64          // 0: it is not known, only that it is later
-	RunID      string         // that published it; empty: it is not known
-	At         schema.Instant // when; 0: not known
+	Path       string         // path of the newer file
+	Generation int64          // 0: not known, except that it is later
+	RunID      string         // the run that published it; empty: not known
+	At         schema.Instant // when that run finished; 0: not known
 }
 
-// SetBack returns the damage of a store that has a part newer than its manifest.
+// SetBack returns the damage of a store with a part that is newer than its manifest.
 func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 	to, of := "a later generation", "a generation later than "+fmt.Sprint(m.Generation)
 	if p.Generation > 0 {
@@ -52,8 +52,9 @@ func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 			"unless a backup has them", to, m.Generation, by, between)
 }
 
-// Newest returns a part that is newer than the manifest; its path is empty if there is none. It reads the ledgers that
-// differ from the manifest, and the files of accounts that it does not name.
+// Newest returns a part of the store that is newer than the manifest; without a path if there is none. It reads ledgers
+// whose size differs from the manifest, and account files that the manifest does not name. files are the sizes of the
+// files in the store.
 func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (NewerPart, error) {
 	part, err := newestInLedgers(d, dir, files, m)
 	if err != nil || part.Path != "" {
@@ -70,14 +71,14 @@ func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (N
 	return NewerPart{}, nil
 }
 
-// accountAt returns the account whose file belongs at a path.
+// accountAt returns the account that a path belongs to.
 func accountAt(path string) string {
 	_, after, _ := strings.Cut(path, "/account=")
 	name, _, _ := strings.Cut(after, "/")
 	return name
 }
 
-// newerAccount returns the file of an account at a path if it has more of its ledger than the manifest.
+// newerAccount returns an account file as a newer part if it names more bytes of a ledger than the manifest.
 func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int64) (part NewerPart, err error) {
 	if err := m.Load(d, dir, name); err != nil {
 		return part, err
@@ -100,8 +101,8 @@ func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int
 	return part, nil
 }
 
-// newestInLedgers returns the newest generation above that of the manifest that the ledgers record as
-// published; without a manifest, any published one. It skips unreadable lines: they are another damage.
+// newestInLedgers returns the newest published generation in the ledgers that is later than the manifest; without a
+// manifest, the newest of all. It skips unreadable lines, which are reported elsewhere.
 func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Manifest) (newest NewerPart, err error) {
 	published := int64(0)
 	if m != nil {
@@ -133,8 +134,8 @@ func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Mani
 	return newest, nil
 }
 
-// GrownLedgers returns the accounts that are not loaded and whose ledgers have more lines than were
-// published: a later generation may have added them, or a run that published nothing.
+// GrownLedgers returns the accounts, except loaded ones, whose ledgers have grown since the generation was published. A
+// later generation may have added the lines, or a run that published nothing.
 func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, err error) {
 	for name, p := range m.Parts {
 		if m.Accounts[name] != nil {
@@ -160,7 +161,8 @@ func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, 
 	return accounts, nil
 }
 
-// publishedRuns returns the runs behind the first bytes of a ledger file that published, skipping unreadable lines.
+// publishedRuns returns the runs that have published, from the lines of a ledger file after its first from bytes. It
+// skips unreadable lines.
 func publishedRuns(d durable.Disk, dir, path string, from int64) (runs []schema.Run, err error) {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil || f == nil {

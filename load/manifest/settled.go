@@ -2,8 +2,8 @@ package manifest
 
 import "spendsync/schema"
 
-// SettledCampaigns returns the campaigns of an account that need not be read again: archived ones that were read,
-// unless the tables have gained columns since.
+// SettledCampaigns returns the campaigns that need not be read again. There are none if the tables have gained columns
+// since.
 func (a *Account) SettledCampaigns() []string {
 	if a.SettledTables < settingsTables() {
 		return nil
@@ -11,7 +11,7 @@ func (a *Account) SettledCampaigns() []string {
 	return a.Settled
 }
 
-// settingsTables returns the version in which a table of versions last gained a column.
+// settingsTables returns the last version in which the columns of a table of versions changed.
 func settingsTables() (version int) {
 	for _, t := range schema.Tables {
 		if t.Versioned {

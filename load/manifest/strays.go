@@ -14,19 +14,19 @@ import (
 // Folders are the folders below the data directory that hold published files.
 var Folders = []string{"parquet", "raw", "ledger", "manifest", "warehouse"}
 
-// OwnPrefix is the prefix of the empty files that test whether a rename works. No reader mistakes them for files of
-// the store, and one that a killed process has left is harmless.
+// OwnPrefix begins the names of the empty files with which a rename is tested. Readers ignore them, so one that a
+// killed process has left is harmless.
 const OwnPrefix = ".spendsync-"
 
-// ledgerFile is what a ledger file is called. A ledger need not be in the manifest: a
-// run that published nothing has its line in it, too.
+// ledgerFile matches the paths of ledger files. A ledger need not be in the manifest, because runs that publish nothing
+// write it, too.
 var ledgerFile = regexp.MustCompile(`^ledger/account=[a-z0-9][a-z0-9_-]{0,39}/[0-9]{4}-[0-9]{2}\.jsonl$`)
 
 // MoveOut is the repair of a stray file.
 const MoveOut = "move it out of the data directory"
 
-// Strays returns the files in the published folders that the manifest does not name, sorted. A reader of
-// parquet/spend_daily/*/*/*.parquet would count their rows.
+// Strays returns the sorted paths of the files in the published folders that the manifest does not name. Readers that
+// glob for Parquet files would count their rows.
 func (m *Manifest) Strays(files map[string]int64) (found []string) {
 	named := map[string]bool{}
 	for _, p := range m.Parts {
@@ -46,8 +46,8 @@ func (m *Manifest) Strays(files map[string]int64) (found []string) {
 	return found
 }
 
-// FilesIn returns the files in the published folders, with their sizes: of some accounts, or of all
-// if none is named. A link counts as a file: nothing that is published is one.
+// FilesIn returns the sizes of the files in the published folders by path: of the given accounts, or of all if none is
+// given. A link counts as a file, which is a stray because published files are not links.
 func FilesIn(d durable.Disk, dir string, accounts ...string) (map[string]int64, error) {
 	files := map[string]int64{}
 	for _, folder := range Folders {
@@ -58,7 +58,7 @@ func FilesIn(d durable.Disk, dir string, accounts ...string) (map[string]int64, 
 	return files, nil
 }
 
-// AddFiles adds the files below a folder, with their sizes: of some accounts, or of all if accounts is nil.
+// AddFiles adds the sizes of the files below a folder to files: of the given accounts, or of all if accounts is nil.
 func AddFiles(d durable.Disk, dir, folder string, accounts []string, files map[string]int64) error {
 	entries, err := d.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -14,17 +14,19 @@ import (
 	"spendsync/schema"
 )
 
-// cut is how the rows of a grouped table are cut into row groups: with the first group that begins after so many rows,
-// and within a group after so many. Row groups of equal rows are therefore equal, whatever other row groups hold.
+// cut defines how the rows of a grouped table are divided into row groups: before the first group that begins after
+// least rows, and within a group after most rows. So a row group depends only on its own rows, and equal rows give
+// equal row groups.
 type cut struct{ least, most int64 }
 
-// ofGroups is the cut of all files. Each row group takes some 3 KB of the file's footer, so there are not more of them.
+// ofGroups is the cut of all files. It bounds the number of row groups, because each takes about 3 KB of the file's
+// footer.
 var ofGroups = cut{16 << 10, rowsPerGroup}
 
-// cutKey is the key of a file that was cut so; its value is least.
+// cutKey is the metadata key that records cut.least in a file.
 const cutKey = "spendsync.row_group_rows"
 
-// WriteRows is [Write] of rows, which cuts those of a grouped table between their groups.
+// WriteRows writes rows as [Write] does, but divides those of a [schema.Grouped] table by [cut].
 func WriteRows[R any](out io.Writer, t schema.TableOf[R], rows iter.Seq[R]) (int64, error) {
 	if t.Group() == nil {
 		return Write(out, t.Table, RecordsOf(t, rows))
@@ -38,9 +40,9 @@ func WriteRows[R any](out io.Writer, t schema.TableOf[R], rows iter.Seq[R]) (int
 	return w.close()
 }
 
-// ReplaceGroups writes the file at path again, with other rows in the named groups: those that replace returns for the
-// stored ones, of which a new group has none. names must be sorted. A row group without any of them is copied, byte by
-// byte, so the cost follows from the groups that are named. An empty path is a file without rows.
+// ReplaceGroups copies the file at path to out with other rows in the named groups: replace returns them, given the
+// stored rows of the group, of which a new group has none. names must be sorted. Row groups without a named group are
+// copied byte by byte, so the cost depends on the named groups. An empty path means a file without rows.
 func ReplaceGroups[R any](out io.Writer, d durable.Disk, path string, t schema.TableOf[R], names []string,
 	replace func(name string, stored []R) ([]R, error)) (rows int64, err error) {
 	return replaceGroups(newGroupWriter(out, t, ofGroups), d, path, names, replace)
@@ -76,11 +78,11 @@ type groupWriter[R any] struct {
 	table   schema.TableOf[R]
 	w       fileWriter
 	values  []parquet.Value
-	batch   []R    // the last rows, of one row group
-	inGroup int64  // rows of the row group, with those of batch
+	batch   []R    // rows of the row group that are not written yet
+	inGroup int64  // rows of the row group so far, including batch
 	last    string // group of the last row
-	rows    int64  // of the file
-	copied  int    // row groups
+	rows    int64  // of the file so far
+	copied  int    // number of copied row groups
 }
 
 func newGroupWriter[R any](out io.Writer, t schema.TableOf[R], c cut) *groupWriter[R] {
@@ -89,7 +91,7 @@ func newGroupWriter[R any](out io.Writer, t schema.TableOf[R], c cut) *groupWrit
 		values: make([]parquet.Value, 0, valuesPerBatch)}
 }
 
-// isCutBefore reports whether a row of a group would be the first of its row group.
+// isCutBefore reports whether a row of the given group would begin a new row group.
 func (w *groupWriter[R]) isCutBefore(group string) bool {
 	return w.inGroup == 0 || w.inGroup >= w.most || w.inGroup >= w.least && group != w.last
 }
@@ -109,7 +111,7 @@ func (w *groupWriter[R]) add(row *R) error {
 	return w.write()
 }
 
-// write hands the batch on. The pages of a row group follow from its batches, which begin with it.
+// write writes the batch. Batches begin at the start of the row group, so its pages depend only on its own rows.
 func (w *groupWriter[R]) write() error {
 	rec := w.table.Record(memory.DefaultAllocator, w.batch)
 	defer rec.Release()
@@ -129,7 +131,7 @@ func (w *groupWriter[R]) flush() error {
 	return durable.Storage(w.w.Flush())
 }
 
-// copy adds a row group of another file as it is.
+// copy copies a row group of another file.
 func (w *groupWriter[R]) copy(g parquet.RowGroup) error {
 	if err := w.flush(); err != nil {
 		return err
@@ -147,18 +149,18 @@ func (w *groupWriter[R]) close() (rows int64, err error) {
 	return w.rows, durable.Storage(w.w.Close())
 }
 
-// replacement is a file that is being written again with other rows in some groups.
+// replacement is the state of [ReplaceGroups].
 type replacement[R any] struct {
 	*groupWriter[R]
-	names    []string // of groups to replace that are still to come, sorted
+	names    []string // the named groups that are still to come, sorted
 	replace  func(name string, stored []R) ([]R, error)
-	group    string // that is being read
-	isOther  bool   // it is replaced
-	stored   []R    // its rows, if it is
+	group    string // the group that is being read
+	isOther  bool   // this group is replaced
+	stored   []R    // its stored rows, if it is replaced
 	hasGroup bool
 }
 
-// file adds a stored file.
+// file adds the rows of the stored file.
 func (r *replacement[R]) file(f *file) error {
 	groups, err := f.rowGroups(strconv.FormatInt(r.least, 10), r.table.Table)
 	if err != nil {
@@ -207,7 +209,8 @@ func (r *replacement[R]) addAll(rows []R) error {
 	return nil
 }
 
-// beginGroup begins the group of the next stored row, unless it has begun, after the new groups that come before it.
+// beginGroup is called with the group of every stored row. If it is a new group, it ends the former one and adds the
+// named groups that come before it.
 func (r *replacement[R]) beginGroup(name string) error {
 	if r.hasGroup && name == r.group {
 		return nil
@@ -232,7 +235,7 @@ func (r *replacement[R]) beginGroup(name string) error {
 	return nil
 }
 
-// endGroup adds the rows that replace those of the group that was read.
+// endGroup adds the new rows of the group that was read, if it is replaced.
 func (r *replacement[R]) endGroup() error {
 	if !r.isOther {
 		return nil
@@ -242,7 +245,7 @@ func (r *replacement[R]) endGroup() error {
 	return err
 }
 
-// give adds the rows that replace the stored ones of a group.
+// give adds the rows that replace returns for a group.
 func (r *replacement[R]) give(name string, stored []R) error {
 	rows, err := r.replace(name, stored)
 	for i := range rows {
@@ -253,11 +256,11 @@ func (r *replacement[R]) give(name string, stored []R) error {
 	return err
 }
 
-// rowGroup is a row group of a file, or all of them if the file is cut otherwise.
+// rowGroup is a row group of a file, or all row groups if the file has another cut or version and none can be copied.
 type rowGroup struct {
 	rows        []parquet.RowGroup
 	canCopy     bool
-	first, last string // groups of its first and its last row
+	first, last string // the groups of its first and its last row
 }
 
 // rowGroups returns the row groups of a file of a grouped table.

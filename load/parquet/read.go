@@ -18,7 +18,7 @@ import (
 	"spendsync/schema"
 )
 
-// ReadRows reads all rows of a table's Parquet file.
+// ReadRows is [Rows] on the disk of the operating system.
 func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
 	return Rows(durable.OS, path, t)
 }
@@ -29,7 +29,7 @@ func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, er
 		return nil, err
 	}
 	defer f.close()
-	rows = slices.Grow(rows, int(min(f.rows, 1<<20))) // a damaged file may claim any number
+	rows = slices.Grow(rows, int(min(f.rows, 1<<20))) // the number may be wrong in a damaged file
 	for _, err := range batchesOf(f, t, func(n int64) []R {
 		rows = append(rows, make([]R, n)...)
 		return rows[int64(len(rows))-n:]
@@ -41,12 +41,12 @@ func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, er
 	return rows, nil
 }
 
-// rowsPerBatch is the number of rows that stay in the processor's cache while their columns are
-// filled one after the other.
+// rowsPerBatch is small enough for the rows to stay in the processor's cache while their columns are filled one after
+// the other.
 const rowsPerBatch = 1024
 
-// Batches reads the rows of a file about a thousand at a time, or only some columns of them. The slice is valid only
-// until the next iteration; the texts of its rows stay valid. Nothing follows an error.
+// Batches reads the rows of a file in batches of up to rowsPerBatch. If columns are given, it reads only those. The
+// slice is valid only until the next iteration; texts in it stay valid. Nothing follows an error.
 func Batches[R any](d durable.Disk, path string, t schema.TableOf[R], columns ...string) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		f, err := open(d, path, t.Table)
@@ -80,7 +80,7 @@ func rowsOf[R any](f *file, t schema.TableOf[R], groups []parquet.RowGroup) iter
 	})
 }
 
-// batchesOf reads each batch of rows into a buffer from room. The buffer is zeroed: a NULL leaves
+// batchesOf reads each batch of rows into a buffer that room returns. The buffer must be zeroed, because a NULL leaves
 // its field unchanged.
 func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
@@ -99,12 +99,12 @@ func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter
 	}
 }
 
-// fill reads the next rows, column by column; after the last there must be no value left.
+// fill reads the next rows, column by column. If they are the last ones, it returns an error if values are left.
 func fill[R any](f *file, t schema.TableOf[R], rows []R, last bool) error {
 	for i := range f.columns {
 		c := &f.columns[i]
 		if c.index < 0 {
-			continue // NULL
+			continue // the file lacks the column: NULL
 		}
 		at := 0
 		err := c.read(len(rows), f.values, func(values []parquet.Value) {
@@ -121,8 +121,8 @@ func fill[R any](f *file, t schema.TableOf[R], rows []R, last bool) error {
 	return nil
 }
 
-// Records reads a Parquet file of ours back into Arrow records of some thousand rows,
-// each valid only until the next iteration. Nothing follows an error.
+// Records reads a Parquet file into Arrow records of up to valuesPerBatch rows. A record is valid only until the next
+// iteration. Nothing follows an error.
 func Records(d durable.Disk, path string, t *schema.Table) iter.Seq2[arrow.Record, error] {
 	return func(yield func(arrow.Record, error) bool) {
 		f, err := open(d, path, t)
@@ -148,7 +148,7 @@ func Records(d durable.Disk, path string, t *schema.Table) iter.Seq2[arrow.Recor
 	}
 }
 
-// Version is the version of the tables that a Parquet file of ours names.
+// Version returns the version of the tables in the metadata of a Parquet file.
 func Version(d durable.Disk, path string) (version int, err error) {
 	opened, err := d.Open(path)
 	if err != nil {
@@ -171,8 +171,8 @@ func Version(d durable.Disk, path string) (version int, err error) {
 	return version, nil
 }
 
-// Added returns the tracked columns that were added to a table after one of its files was written:
-// no row of the file has been read with them.
+// Added returns the tracked columns that were added to the table after a file was written, so that no row of the file
+// has been read with them.
 func Added(d durable.Disk, path string, t *schema.Table) (names []string, err error) {
 	version, err := Version(d, path)
 	for _, c := range t.Tracked() {
@@ -183,7 +183,7 @@ func Added(d durable.Disk, path string, t *schema.Table) (names []string, err er
 	return names, err
 }
 
-// watchedFile keeps the disk's own error: what could not be read is not damaged.
+// watchedFile records errors of the disk, so that they are not mistaken for damage.
 type watchedFile struct {
 	durable.File
 	err error
@@ -191,7 +191,7 @@ type watchedFile struct {
 
 func (f *watchedFile) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, errors.New("it is too short") // for its own footer
+		return 0, errors.New("it is too short") // it has no room for a footer
 	}
 	n, err := f.File.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -200,7 +200,7 @@ func (f *watchedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// file is a Parquet file of a table that is being read.
+// file is an open Parquet file of a table.
 type file struct {
 	disk    *watchedFile
 	parquet *parquet.File
@@ -208,10 +208,10 @@ type file struct {
 	table   *schema.Table
 	rows    int64
 	columns []columnReader
-	values  []parquet.Value // on their way
+	values  []parquet.Value // buffer
 }
 
-// open opens a file of ours. One from before the table gained columns has NULL in them.
+// open opens a file of a table. If the file is older than some columns, they are read as NULL.
 func open(d durable.Disk, path string, t *schema.Table) (*file, error) {
 	opened, err := d.Open(path)
 	if err != nil {
@@ -264,7 +264,7 @@ func (f *file) close() {
 	f.disk.Close()
 }
 
-// damaged is an error of a column: that of the disk, if it had one.
+// damaged returns the damage of a column, or the error of the disk if there was one.
 func (f *file) damaged(column int, err error) error {
 	return f.unread(fmt.Errorf("%s column %s: %v: %w", f.path, f.table.Columns[column].Name, err, durable.ErrDamaged))
 }
@@ -276,8 +276,7 @@ func (f *file) unread(err error) error {
 	return err
 }
 
-// record reads the given number of rows of all columns; after the last there must be
-// no value left.
+// record reads the next rows of all columns. If they are the last ones, it returns an error if values are left.
 func (f *file) record(rows int64, last bool) (arrow.Record, error) {
 	arrays := make([]arrow.Array, len(f.columns))
 	defer func() {
@@ -319,16 +318,16 @@ func (f *file) record(rows int64, last bool) (arrow.Record, error) {
 	return array.NewRecord(f.table.Arrow, arrays, rows), nil
 }
 
-// columnReader reads a column through all row groups.
+// columnReader reads the values of a column through all row groups.
 type columnReader struct {
-	groups []parquet.RowGroup // not started
-	index  int                // of the column in the file; below 0: the file is older than it
-	pages  parquet.Pages      // of the group that is being read; nil: none
+	groups []parquet.RowGroup // the row groups still to come
+	index  int                // index of the column in the file; -1 if the file lacks it
+	pages  parquet.Pages      // of the current row group; nil: none
 	page   parquet.Page
-	values parquet.ValueReader // of the page
+	values parquet.ValueReader // of the current page
 }
 
-// read hands on the next n values, by way of values.
+// read passes the next n values to give, using the buffer values.
 func (c *columnReader) read(n int, values []parquet.Value, give func([]parquet.Value)) error {
 	for n > 0 {
 		got, err := c.some(values[:min(n, len(values))])
@@ -344,7 +343,7 @@ func (c *columnReader) read(n int, values []parquet.Value, give func([]parquet.V
 	return nil
 }
 
-// end finds nothing left.
+// end returns an error if values are left.
 func (c *columnReader) end(values []parquet.Value) error {
 	got, err := c.some(values)
 	if err == nil && got > 0 {
@@ -353,7 +352,7 @@ func (c *columnReader) end(values []parquet.Value) error {
 	return err
 }
 
-// some reads at least one value, or none at the end.
+// some reads at least one value, except at the end of the column.
 func (c *columnReader) some(values []parquet.Value) (int, error) {
 	for {
 		if c.values != nil {
@@ -400,7 +399,7 @@ func (c *columnReader) close() {
 	}
 }
 
-// arrowAppender is the one switch from Parquet to Arrow.
+// arrowAppender returns a function that appends a Parquet value to an Arrow builder.
 func arrowAppender(b array.Builder) (func(parquet.Value), error) {
 	switch b := b.(type) {
 	case *array.StringBuilder:

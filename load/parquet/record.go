@@ -15,9 +15,8 @@ func Record[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
 	return RecordsOf(t, slices.Values(rows))
 }
 
-// RecordsOf makes Arrow records of rows, in their order, [RecordRows] each, so that equal rows give an equal file: one
-// record of a large table would need as much memory as the table again. A record is valid only until the next
-// iteration. Without rows it makes none.
+// RecordsOf converts rows to Arrow records of [RecordRows] rows, the last one shorter. The fixed size makes equal rows
+// equal files, and bounds the memory. A record is valid only until the next iteration.
 func RecordsOf[R any](t schema.TableOf[R], all iter.Seq[R]) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		var rows []R
@@ -38,7 +37,7 @@ func RecordsOf[R any](t schema.TableOf[R], all iter.Seq[R]) iter.Seq[arrow.Recor
 	}
 }
 
-// UntilError hands on the records before an error, and the error.
+// UntilError yields the records before the first error, which it stores in failed.
 func UntilError(recs iter.Seq2[arrow.Record, error], failed *error) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		for rec, err := range recs {

@@ -18,33 +18,32 @@ import (
 	"spendsync/schema"
 )
 
-// rowsPerGroup cuts files into row groups: a reader's unit of parallel work, and
-// the bound on what the writer holds in memory.
+// rowsPerGroup is the maximum number of rows in a row group, which is the unit of parallel reading, and is held in
+// memory while it is written.
 const rowsPerGroup = 128 << 10
 
-// pageBytes is the size of a page of the report's columns, before compression: the reach of delta
-// encoding and zstd. Other tables fill only a page or two.
+// pageBytes is the size of a page of the report's columns before compression. Delta encoding and zstd work within a
+// page. Other tables fill only a page or two.
 const pageBytes = 1 << 20
 
-// valuesPerBatch is how many values pass between Arrow and Parquet at a time.
+// valuesPerBatch is the number of values that are converted between Arrow and Parquet at a time.
 const valuesPerBatch = 4096
 
-// versionKey is the metadata key of the schema version that last changed the columns of the file's table.
+// versionKey is the metadata key for the schema version that last changed the columns of the file's table.
 const versionKey = "spendsync.schema_version"
 
-// Metadata returns the keys and values that identify a file.
+// Metadata returns the keys and values of a file's metadata that identify its table.
 func Metadata(t *schema.Table) [][2]string {
 	return [][2]string{{"spendsync.table", t.FullName()}, {versionKey, fmt.Sprint(t.FilesVersion())}}
 }
 
-// Write writes records of a table as one Parquet file: zstd, dictionaries,
-// statistics on all columns, the key declared as the sort order. The bytes
-// depend on the rows alone, so equal content gives an equal file.
+// Write writes records of a table as one Parquet file, with zstd, dictionaries, statistics on all columns, and the key
+// declared as the sort order. The bytes depend only on the rows.
 func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	return write(out, t, math.MaxInt, recs)
 }
 
-// write is [Write] of no more rows than most.
+// write is [Write], given an upper bound of the number of rows.
 func write(out io.Writer, t *schema.Table, most int, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	w := parquet.NewWriter(out, writerOptions(t, most)...)
 	values := make([]parquet.Value, 0, valuesPerBatch)
@@ -65,7 +64,7 @@ func write(out io.Writer, t *schema.Table, most int, recs iter.Seq[arrow.Record]
 	return rows, durable.Storage(w.Close())
 }
 
-// fileWriter is parquet-go's writer of columns.
+// fileWriter is the part of parquet-go's writer that is used here.
 type fileWriter interface {
 	ColumnWriters() []*parquet.ColumnWriter
 	WriteRowGroup(parquet.RowGroup) (int64, error)
@@ -88,7 +87,8 @@ func writerOptions(t *schema.Table, rows int) []parquet.WriterOption {
 	for _, k := range t.KeyNames() {
 		sorting = append(sorting, parquet.Ascending(k))
 	}
-	// Each column takes a page's room at once. Rows of one batch are one page in any room.
+	// Every column allocates a page buffer at once. The rows of a single batch fit into one page of any size, so a
+	// small buffer gives the same bytes.
 	room := pageBytes
 	if rows <= valuesPerBatch {
 		room = 32 * max(rows, 1)
@@ -104,7 +104,7 @@ func writerOptions(t *schema.Table, rows int) []parquet.WriterOption {
 		options = append(options, parquet.KeyValueMetadata(kv[0], kv[1]))
 	}
 	if t.Large {
-		// The file's index holds the statistics of all pages.
+		// Statistics of all pages are in the file's index.
 		options = append(options, parquet.PageBufferSize(room), parquet.DataPageStatistics(false))
 	} else {
 		options = append(options, parquet.DataPageStatistics(true))
@@ -112,7 +112,7 @@ func writerOptions(t *schema.Table, rows int) []parquet.WriterOption {
 	return options
 }
 
-// pageCodec is parquet-go's zstd with one encoder for all files, and a window no wider than a page: parquet-go's own
+// pageCodec is parquet-go's zstd with a single encoder for all files and a window of one page. parquet-go's own codec
 // needs 16 MB for each open file.
 type pageCodec struct{ parquetzstd.Codec }
 
@@ -130,10 +130,10 @@ var pageEncoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 		zstd.WithZeroFrames(true), zstd.WithEncoderCRC(false)) // a page has a checksum of its own
 })
 
-// RecordRows is how many rows an Arrow record has at most.
+// RecordRows is the maximum number of rows in an Arrow record.
 const RecordRows = 4_096
 
-// writeColumn copies an Arrow column into a Parquet column, by batches.
+// writeColumn writes an Arrow column to a Parquet column, in batches.
 func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable bool, values []parquet.Value) error {
 	for from := 0; from < a.Len(); from += valuesPerBatch {
 		values = values[:min(valuesPerBatch, a.Len()-from)]
@@ -160,13 +160,12 @@ func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable boo
 	return nil
 }
 
-// parquetValues is the one switch from Arrow to Parquet: it fills values with those of
-// the array from an index on, whatever stands at the NULLs.
+// parquetValues converts the values of an array, beginning at an index, to Parquet. For a NULL it returns any value.
 func parquetValues(values []parquet.Value, a arrow.Array, from int) error {
 	switch a := a.(type) {
 	case *array.String:
 		for i := range values {
-			// The writer copies the bytes; it does not keep or change them.
+			// Safe, because the writer copies the bytes and does not change them.
 			s := a.Value(from + i)
 			values[i] = parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
 		}

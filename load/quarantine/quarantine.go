@@ -1,7 +1,6 @@
-// Package quarantine keeps the replies of days that could not be proven, until the day is
-// proven, they are too old, or there are too many. Of each day it keeps the latest replies that
-// were refused, and also the latest complete ones of every account that they may be of.
-// It does not belong to a generation: nothing published depends on it, and it may be
+// Package quarantine stores the replies of days that could not be proven, until the day is proven, they are too old, or
+// there are too many. For each day it has the latest refused replies and, for each account that they may belong to, the
+// latest complete ones. The quarantine belongs to no generation: nothing that is published depends on it, and it may be
 // deleted.
 package quarantine
 
@@ -25,9 +24,9 @@ import (
 const (
 	folderName = "quarantine"
 	aboutName  = "about.json"
-	maxAbout   = 16 << 20            // of the description of a day: a page takes 150 bytes
-	maxBytes   = 256 << 20           // of an account, compressed
-	maxAge     = 90 * 24 * time.Hour // since the replies were received
+	maxAbout   = 16 << 20            // limit for about.json, which has 150 bytes a page
+	maxBytes   = 256 << 20           // limit for an account, compressed
+	maxAge     = 90 * 24 * time.Hour // limit, counted from when the replies were read
 )
 
 // FolderOf returns the quarantine folder of an account in the data directory.
@@ -36,57 +35,59 @@ func FolderOf(account string) string { return folderName + "/account=" + account
 // Folder is an account's quarantine.
 type Folder struct {
 	Disk    durable.Disk
-	Dir     string // the data folder
+	Dir     string // the data directory
 	Account string
 }
 
-// Day is the received part of a day that could not be proven.
+// Day describes the replies of a day that could not be proven. It is stored as about.json.
 type Day struct {
 	Date     schema.Date    `json:"day"`
 	ReadAt   schema.Instant `json:"read_at"` // when the read began
 	RunID    string         `json:"run_id"`
-	Version  string         `json:"version"` // of the binary that could not prove the day
+	Version  string         `json:"version"` // of the binary that read the day
 	Reason   string         `json:"reason"`
-	PageSize int            `json:"page_size"` // rows asked for a page
-	// ControlTotal is the service's own total, as far as it gave one.
+	PageSize int            `json:"page_size"` // number of rows asked for in a page
+	// ControlTotal is the service's own sum of the day, as far as it is known.
 	ControlTotal manifest.ControlTotal `json:"control_total"`
 	Pages        []Reply               `json:"pages"`
-	// Refusal is the error reply that ended the read; nil: the read ended with a page.
+	// Refusal is the error reply that ended the read; nil if there was none.
 	Refusal *Refusal `json:"refusal,omitempty"`
-	// Withheld reports that the replies prove the day, and that only their account was not proven.
+	// Withheld means that the replies prove the day, but not that it is of this account.
 	Withheld  bool     `json:"withheld,omitzero"`
-	Campaigns []string `json:"campaigns,omitempty"` // of a withheld day
-	// Alike is how many other reads had the same rows.
+	Campaigns []string `json:"campaigns,omitempty"` // only if Withheld is set
+	// Alike is the number of other reads with the same rows.
 	Alike int `json:"alike,omitzero"`
-	// Pieces are what the pages answered, if the day was read campaign by campaign.
+	// Pieces are the questions that the pages answer, if the day was read campaign by campaign.
 	Pieces []schema.Piece `json:"pieces,omitempty"`
 
-	folder string // its name
+	folder string // name of the day's folder
 }
 
-// supersedes reports whether a day takes the place of one that is kept of the same date. A
-// complete reply stays until one of the same account comes: IDs of campaigns are the service's own.
+// supersedes reports whether d replaces a stored day of the same date. A withheld day is replaced only by one of the
+// same account: by one that shares a campaign, since campaign IDs are unique across accounts.
 func (d Day) supersedes(kept Day) bool {
-	if d.Withheld != kept.Withheld || len(d.Pages) == 0 && len(kept.Pages) > 0 { // a refusal has no rows
+	// pages are worth more than a mere refusal
+	if d.Withheld != kept.Withheld || len(d.Pages) == 0 && len(kept.Pages) > 0 {
 		return false
 	}
 	shared := func(id string) bool { return slices.Contains(kept.Campaigns, id) }
 	return len(d.Campaigns)+len(kept.Campaigns) == 0 || slices.ContainsFunc(d.Campaigns, shared)
 }
 
-// IsNothing reports whether the service states that it has nothing of the day: no version can prove it by that.
+// IsNothing reports whether the only reply is that the service has no such day. No later version can prove the day from
+// it.
 func (d Day) IsNothing() bool {
 	const notFound, gone = 404, 410
 	return len(d.Pages) == 0 && d.Refusal != nil && (d.Refusal.Status == notFound || d.Refusal.Status == gone)
 }
 
-// Refusal is a reply with the status of an error.
+// Refusal is an error reply.
 type Refusal struct {
 	Status int    `json:"status"`
 	Body   string `json:"body"`
 }
 
-// Reply is one reply, compressed.
+// Reply describes the file of one compressed reply.
 type Reply struct {
 	Name     string `json:"name"`
 	Bytes    int64  `json:"bytes"`
@@ -94,17 +95,17 @@ type Reply struct {
 	Unpacked int64  `json:"unpacked,omitzero"` // its size once decompressed; 0: not known
 }
 
-// Packed is a compressed reply to be kept.
+// Packed is a compressed reply to be stored.
 type Packed struct {
 	Content  []byte
 	Unpacked int64 // its size once decompressed; 0: not known
 }
 
-// at returns the path of a folder of replies.
+// at returns the path of a day's folder.
 func (f Folder) at(folder string) string { return filepath.Join(f.Dir, FolderOf(f.Account), folder) }
 
-// Put keeps the replies of a day, compressed. They count once their description exists, which is
-// written last. The kept ones that they supersede are removed after that.
+// Put stores the replies of a day. They count once about.json exists, which is written last. Then Put removes the
+// stored days that d supersedes.
 func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
 	kept, broken, err := f.of(d.Date)
 	if err != nil {
@@ -133,7 +134,7 @@ func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
 	return nil
 }
 
-// write writes the replies of a day into its folder, and returns the day with them.
+// write writes the replies of a day and its about.json, and returns the day with its Pages.
 func (f Folder) write(d Day, replies iter.Seq2[Packed, error]) (Day, error) {
 	dir := f.at(d.folder)
 	if err := f.Disk.MakeDirs(dir); err != nil {
@@ -154,7 +155,7 @@ func (f Folder) write(d Day, replies iter.Seq2[Packed, error]) (Day, error) {
 	if err != nil {
 		return d, err
 	}
-	// No power loss leaves the description without the replies.
+	// So that no power loss leaves about.json without the replies.
 	if err := f.Disk.SyncDir(dir); err != nil {
 		return d, err
 	}
@@ -164,13 +165,13 @@ func (f Folder) write(d Day, replies iter.Seq2[Packed, error]) (Day, error) {
 	return d, f.Disk.SyncDir(dir)
 }
 
-// Days returns the days in quarantine, oldest first, and of one date in the order in which they were read.
+// Days returns the days in quarantine, sorted by date and then by the time of the read.
 func (f Folder) Days() (days []Day, err error) {
 	days, _, err = f.read()
 	return days, err
 }
 
-// of returns the kept replies of a date, and the names of its broken folders.
+// of returns the stored days of a date, and the names of its broken folders.
 func (f Folder) of(day schema.Date) (kept []Day, broken []string, err error) {
 	kept, broken, err = f.read()
 	kept = slices.DeleteFunc(kept, func(d Day) bool { return d.Date != day })
@@ -180,8 +181,8 @@ func (f Folder) of(day schema.Date) (kept []Day, broken []string, err error) {
 	return kept, broken, err
 }
 
-// read reads the quarantine. Broken folders are incomplete, because a
-// run died while it wrote or removed them.
+// read reads the about.json of all days. It returns the names of broken folders, which are incomplete because a run
+// died while it wrote or removed them.
 func (f Folder) read() (days []Day, broken []string, err error) {
 	root := filepath.Join(f.Dir, FolderOf(f.Account))
 	entries, err := f.Disk.ReadDir(root)
@@ -219,8 +220,8 @@ func (f Folder) read() (days []Day, broken []string, err error) {
 	return days, broken, nil
 }
 
-// Replies are the replies of a day in the quarantine, unpacked one by one, each the
-// loop body's alone. Nothing follows an error.
+// Replies yields the decompressed replies of a day in quarantine. A reply is valid only until the next iteration.
+// Nothing follows an error.
 func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
 	a, paths := &manifest.Account{Files: map[string]*manifest.File{}}, []string{}
 	for _, p := range d.Pages {
@@ -232,7 +233,7 @@ func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
 	return manifest.RawPages(f.Disk, f.Dir, a, paths)
 }
 
-// Remove removes everything of a day from the quarantine.
+// Remove removes all replies of a date from the quarantine.
 func (f Folder) Remove(day schema.Date) error {
 	kept, broken, err := f.of(day)
 	for _, k := range kept {
@@ -244,7 +245,7 @@ func (f Folder) Remove(day schema.Date) error {
 	return err
 }
 
-// remove removes a folder. The description goes first: replies without it do not count.
+// remove removes a folder. It removes about.json first, because replies without it do not count.
 func (f Folder) remove(folder string) error {
 	dir := f.at(folder)
 	there, err := f.Disk.Exists(dir)
@@ -254,15 +255,15 @@ func (f Folder) remove(folder string) error {
 	if err := f.Disk.RemoveIfThere(filepath.Join(dir, aboutName)); err != nil {
 		return err
 	}
-	// No power loss brings the description back without the replies.
+	// So that no power loss brings about.json back without the replies.
 	if err := f.Disk.SyncDir(dir); err != nil {
 		return err
 	}
 	return f.Disk.RemoveTree(dir)
 }
 
-// Prune removes broken and expired days, and then the oldest until the rest fits the limit. It returns the number of
-// remaining days.
+// Prune removes broken and expired days, and then the oldest ones until the rest fits the limit. It returns the number
+// of remaining dates.
 func (f Folder) Prune(now time.Time) (left int, err error) {
 	days, broken, err := f.read()
 	if err != nil {

@@ -19,90 +19,90 @@ import (
 	"spendsync/load/durable"
 )
 
-// Options are what a bucket needs to know from outside. Credentials, region and endpoint are those of the variables
-// that the AWS command line knows.
+// Options configure access to a bucket. Credentials, region and endpoint come from the environment variables that the
+// AWS command line uses.
 type Options struct {
-	AllowHTTP bool   // send without TLS to other machines
-	CABundle  []byte // certificates in place of the system's, as PEM; nil: the system's
-	// Pause bounds the pauses between attempts to an S3; 0: ten seconds.
+	AllowHTTP bool   // allow plain HTTP to other machines
+	CABundle  []byte // PEM certificates that replace the system's; nil: the system's
+	// Pause is the longest pause between attempts of a request; 0: ten seconds.
 	Pause time.Duration
-	// Patience is how long the storage may take to begin a reply; 0: two minutes.
+	// Patience limits how long the storage may take to begin a reply; 0: two minutes.
 	Patience time.Duration
 }
 
-// Bucket is a bucket, or a folder, with a prefix.
+// Bucket is the place for the generations of a store: a bucket with a prefix, or a folder.
 type Bucket struct {
 	storage
-	address string // without possible secrets
+	address string // without its options, which may be secret
 	traffic *traffic
 }
 
-// storage is an S3 or a folder. Names are below its prefix. Errors are of [Error].
+// storage is an S3 bucket or a folder. Names are relative to the prefix. Errors are [Error].
 type storage interface {
 	// open opens an object for reading.
 	open(ctx context.Context, name string) (io.ReadCloser, object, error)
-	// write makes an object, or none if its content cannot be read to its end.
+	// write writes an object, or nothing if the content cannot be read completely.
 	write(ctx context.Context, name string, c content) error
-	// replace writes an object in place of the one with a tag; an empty tag requires that there is none. It returns
-	// errChanged if the current object differs, and errUnguarded if the storage cannot compare.
+	// replace writes an object if the present object has the given tag or, for an empty tag, if there is none.
+	// Otherwise it returns errChanged. It returns errUnguarded if the storage does not support such conditions.
 	replace(ctx context.Context, name, tag string, c content) error
 	copy(ctx context.Context, to, from string) error
 	list(ctx context.Context, prefix string) iter.Seq2[object, error]
-	// remove deletes objects, whether they are there or not.
+	// remove removes objects. Missing ones are no error.
 	remove(ctx context.Context, names []string) error
-	// sync makes written objects durable: the pointer must not survive a power cut that they do not.
+	// sync makes written objects durable, as is necessary before the pointer names them.
 	sync(names []string) error
-	// lock keeps other pushes away where the storage cannot compare, and waits for them.
+	// lock excludes other pushes and waits for their end, if the storage is a folder, which has no conditional writes.
 	lock(ctx context.Context, wait time.Duration) (unlock func() error, err error)
 	failed(ctx context.Context, name string, err error) error
 }
 
-// object is an object of a storage.
+// object describes an object of a storage.
 type object struct {
 	name  string
 	bytes int64
-	tag   string    // identifies the content; empty: the storage has none
-	at    time.Time // when it was written, by the storage's clock
+	tag   string    // identifies the content; empty if the storage has no tags
+	at    time.Time // when it was written, by the clock of the storage
 }
 
-// content is what an object is to hold.
+// content is the content of an object to be written.
 type content struct {
 	bytes  int64
 	sha256 string
 	kind   string // the media type
-	// open opens it. The reader returns an error in place of the last bytes if they are not those of the hash.
+	// open opens the content. If the content does not have the hash, reading fails before the last bytes are delivered.
 	open func() (io.ReadCloser, error)
 }
 
-// textOf is a content from memory.
+// textOf returns a content that is in memory.
 func textOf(kind string, text []byte) content {
 	return content{int64(len(text)), hashOf(text), kind, func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(text)), nil
 	}}
 }
 
-// traffic counts what passes to and from the storage.
+// traffic counts requests and bytes.
 type traffic struct{ requests, sent, received atomic.Int64 }
 
-// Traffic is the data sent to and received from the storage.
+// Traffic is the traffic to and from a storage.
 type Traffic struct {
-	Requests int64 `json:"requests"` // of a folder: 0
+	Requests int64 `json:"requests"` // 0 for a folder
 	Sent     int64 `json:"bytes_sent"`
 	Received int64 `json:"bytes_received"`
 }
 
-// stall is how long a storage may send nothing in the middle of an object.
+// stall is how long a storage may pause in the middle of an object.
 const stall = time.Minute
 
-// Forms are the addresses of a bucket.
+// Forms describes the accepted addresses.
 const Forms = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or file:///FOLDER"
 
-// Open opens an address of the [Forms]. The options of an S3 address are region, endpoint, profile, anonymous and
-// use_path_style, that of a gs:// address endpoint. It sends no request.
+// Open opens an address of one of the [Forms]. An s3:// address may have the options region, endpoint, profile,
+// anonymous, use_path_style, sse and sse_key, and a gs:// address the option endpoint. Open sends no request.
 func Open(address string, o Options) (*Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it cannot be parsed", ErrAddress) // the cause would repeat a secret
+		return nil, fmt.Errorf("%w: it cannot be parsed", ErrAddress) // the cause could contain a secret
 	}
 	if u.User != nil {
 		return nil, fmt.Errorf("%w: it holds a user or a password; credentials are those of the variables",
@@ -128,7 +128,7 @@ func Open(address string, o Options) (*Bucket, error) {
 	return b, nil
 }
 
-// Address is where the bucket is, without options.
+// Address returns the address without options.
 func (b *Bucket) Address() string { return b.address }
 
 // Traffic returns the traffic since the bucket was opened.
@@ -136,7 +136,7 @@ func (b *Bucket) Traffic() Traffic {
 	return Traffic{b.traffic.requests.Load(), b.traffic.sent.Load(), b.traffic.received.Load()}
 }
 
-// read reads an object of at most limit bytes.
+// read reads an object into memory. A larger one than limit is damage.
 func (b *Bucket) read(ctx context.Context, name string, limit int64) (text []byte, is object, err error) {
 	err = b.get(ctx, name, func(its object, r io.Reader) (err error) {
 		is = its
@@ -149,10 +149,10 @@ func (b *Bucket) read(ctx context.Context, name string, limit int64) (text []byt
 	return text, is, err
 }
 
-// attempts is how often an object is read from its beginning if the connection breaks in the middle.
+// attempts is the number of times an object is read again from its beginning if the connection breaks.
 const attempts = 4
 
-// get streams an object into do.
+// get calls do with an object and its content. If the connection breaks, it calls do again from the beginning.
 func (b *Bucket) get(ctx context.Context, name string, do func(is object, r io.Reader) error) (err error) {
 	for range attempts {
 		if err = b.getOnce(ctx, name, do); err == nil || !errors.Is(err, ErrUnavailable) {
@@ -196,7 +196,7 @@ func (b *Bucket) put(ctx context.Context, name string, c content) error {
 	return err
 }
 
-// isLocal reports whether an upload failed because of the local file.
+// isLocal reports whether an error is about a local file, not about the storage.
 func isLocal(err error) bool {
 	return errors.Is(err, load.ErrMoved) || errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)
 }

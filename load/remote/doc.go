@@ -14,23 +14,22 @@
 //
 // What it promises:
 //
-//   - The pointer is written after everything it names, and only over the pointer it was made from: of
-//     two simultaneous pushes one restarts. A storage without conditional writes is compared right before
-//     it is written, with a warning: there one push at a time is assumed. Only parquet/, index.html and
-//     pushed.json are replaced, too, and only after the pointer.
-//   - The generations that the pointer named in the last day, and one for each day of the last week, stay
-//     complete.
-//   - A push that dies at any moment leaves the former pointer or the new one. The next push finishes its
-//     work and uses its objects; what no readable generation names is removed by the first push of a day.
-//   - Every file is compared with its SHA-256 on its way there and on its way back. The files below parquet/ are
+//   - The pointer is written after everything that it names, and only over the pointer that it is based on: if two
+//     pushes run at once, one of them starts again. If the storage has no conditional writes, the push compares the
+//     pointer right before it writes, and warns that no other push must run. After the pointer, only the files below
+//     parquet/, index.html and pushed.json are overwritten.
+//   - All generations of the last day, and one for each day of the last week, stay readable.
+//   - A push that dies leaves the former pointer or the new one. The next push uses the objects that it has left, and
+//     finishes its work. The first push of a day removes objects that no readable generation names.
+//   - Every file is compared with its SHA-256 when it is pushed and when it is pulled. The files below parquet/ are
 //     copies for readers, which no pull reads.
-//   - What a killed push or pull has left is synced before it is relied on.
-//   - Pull writes only what the manifest names, and takes no copy for readers back to an older generation
-//     that was not asked for.
-//   - An older store never replaces a newer one, and a store that does not continue the history in the
-//     bucket replaces nothing, unless the loss is accepted. A push to where an earlier one has ended and nothing is
-//     left begins nothing: the share may not be mounted.
+//   - Files that a killed push or pull has left are synced before they are used.
+//   - A pull writes only files that the manifest names, and does not bring a copy for readers back to an older
+//     generation unless that generation was asked for.
+//   - An older store never replaces a newer one, and a store that does not continue the history in the bucket replaces
+//     nothing, unless the loss is accepted. If an earlier push has succeeded and the bucket is empty now, a push fails:
+//     the share may not be mounted.
 //
-// What it never does: it writes nothing to the store that it pushes, it holds no lock of it, and no
-// secret is part of an object or an error.
+// What it never does: a push writes nothing to the store and holds no lock of it, and no secret is part of an object or
+// an error.
 package remote

@@ -18,31 +18,30 @@ import (
 )
 
 var (
-	// ErrAddress reports that an address is not one of a bucket or folder that exists.
+	// ErrAddress reports that an address is invalid, or that its bucket does not exist.
 	ErrAddress = errors.New("not the address of a bucket")
 	// ErrDenied reports that the storage refused the credentials, or there are none.
 	ErrDenied = errors.New("the storage refuses the credentials")
 	// ErrUnavailable reports that the storage cannot be reached or keeps failing.
 	ErrUnavailable = errors.New("the storage cannot be reached or keeps failing")
-	// ErrArchived reports that the storage has moved an object into an archive, from which it must be restored.
+	// ErrArchived reports that an object is in an archive of the storage and must be restored first.
 	ErrArchived = fmt.Errorf("the storage has archived it: %w", durable.ErrStorage)
-	// ErrProtected reports that a lock or a retention of the bucket keeps an object as it is.
+	// ErrProtected reports that a lock or a retention rule of the bucket protects an object against changes.
 	ErrProtected = fmt.Errorf("the storage keeps it as it is: %w", ErrDenied)
-	// ErrLacking reports that the storage does not know a request that push and pull need.
+	// ErrLacking reports that the storage does not support a request that push and pull need.
 	ErrLacking = errors.New("the storage lacks it")
-	// ErrFull reports that the storage has no room, or the quota of the bucket is used up.
+	// ErrFull reports that the storage is full, or the quota of the bucket is used up.
 	ErrFull = fmt.Errorf("the storage is full: %w", durable.ErrStorage)
-	// ErrOlder reports that the bucket has a newer generation than the store that is pushed, or a folder a
-	// newer one than the bucket that is pulled.
+	// ErrOlder reports that the destination of a push or a pull has a newer generation than the source.
 	ErrOlder = errors.New("it would replace a newer generation")
-	// ErrOtherHistory reports that a store does not continue the history in the bucket.
+	// ErrOtherHistory reports that the generation at the destination is no predecessor of the one at the source.
 	ErrOtherHistory = errors.New("it would replace another history")
 	// ErrNoGeneration reports that the bucket lacks the generation that was asked for.
 	ErrNoGeneration = errors.New("the bucket does not have it")
-	// ErrNothing reports that no push has ended at an address.
+	// ErrNothing reports that there is no generation at an address.
 	ErrNothing = errors.New("nothing has been pushed there")
 
-	// ErrVanished reports that pushes to an address have ended, and that nothing is there.
+	// ErrVanished reports that there is no generation at an address although an earlier push has succeeded.
 	ErrVanished = errors.New("what was pushed there is gone")
 
 	errNotFound  = errors.New("it is not there")
@@ -50,16 +49,16 @@ var (
 	errUnguarded = errors.New("the storage knows no conditional writes")
 )
 
-// Error is what the storage answered, or what happened on the way to it.
+// Error is an error of the storage, or of the connection to it.
 type Error struct {
-	Address string // of the bucket
-	Object  string // below its prefix
-	// Endpoint names the variable or the option of the address that sets the server. It is empty for a folder.
+	Address string // address of the bucket
+	Object  string // name of the object, below the prefix
+	// Endpoint describes which variable or option determines the server. It is empty for a folder.
 	Endpoint string
-	Status   int    // of the reply; 0: there was none
-	Code     string // of S3, such as AccessDenied; may be empty
-	Reason   string // what was answered, in the storage's words
-	Cause    error  // of a connection that failed
+	Status   int    // HTTP status; 0 if there was no reply
+	Code     string // S3's code, for example AccessDenied; may be empty
+	Reason   string // the storage's own message
+	Cause    error  // the underlying error
 
 	kind error
 }
@@ -73,13 +72,13 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() []error {
-	if e.Endpoint == "" { // the system's own error of a folder
+	if e.Endpoint == "" { // for a folder, callers may look at the system's error
 		return []error{e.kind, e.Cause}
 	}
 	return []error{e.kind}
 }
 
-// codes are what the codes of S3 mean, whatever the status: servers differ in that.
+// codes are the kinds of S3's error codes. They take precedence over the status, in which servers differ.
 var codes = map[string]error{
 	"NoSuchBucket": ErrAddress, "InvalidBucketName": ErrAddress, "PermanentRedirect": ErrAddress,
 	"AuthorizationHeaderMalformed": ErrAddress, "IllegalLocationConstraintException": ErrAddress,
@@ -89,10 +88,10 @@ var codes = map[string]error{
 	"InvalidObjectState": ErrArchived, "ObjectLocked": ErrProtected,
 	"QuotaExceeded": ErrFull, "XMinioStorageFull": ErrFull, "XMinioAdminBucketQuotaExceeded": ErrFull,
 	"NoSuchKey": errNotFound, "NotFound": errNotFound, "PreconditionFailed": errChanged, "NotImplemented": ErrLacking,
-	"XAmzContentSHA256Mismatch": ErrUnavailable, "BadDigest": ErrUnavailable, // spoiled on the way
+	"XAmzContentSHA256Mismatch": ErrUnavailable, "BadDigest": ErrUnavailable, // corrupted in transit
 }
 
-// statuses are what a status means without a known code.
+// statuses are the kinds of HTTP statuses, for replies without a known code.
 var statuses = map[int]error{
 	http.StatusNotFound: errNotFound, http.StatusForbidden: ErrDenied,
 	http.StatusUnauthorized: ErrDenied, http.StatusPreconditionFailed: errChanged, http.StatusConflict: errChanged,
@@ -100,7 +99,7 @@ var statuses = map[int]error{
 	http.StatusMethodNotAllowed: ErrLacking,
 }
 
-// means returns the kind of an error of S3.
+// means returns the kind of an error of S3: err is the original error.
 func (e *Error) means(err error) error {
 	code, known := codes[e.Code]
 	status, byStatus := statuses[e.Status]
@@ -121,19 +120,19 @@ func (e *Error) means(err error) error {
 	return ErrUnavailable
 }
 
-// namesLock matches the reasons for which an AccessDenied of Amazon, or an InvalidRequest of another server, is no lack
-// of rights.
+// namesLock matches messages about object locks. Amazon sends them as AccessDenied, and other servers as
+// InvalidRequest.
 var namesLock = regexp.MustCompile(`(?i)object lock|WORM|retention|legal hold`)
 
 var namesCondition = regexp.MustCompile(`(?i)if-(none-)?match|condition`)
 
-// refusesCondition reports whether the storage refused a request because of its condition, which it does not know.
+// refusesCondition reports whether the storage refused a request because it does not support conditions.
 func (e *Error) refusesCondition() bool {
 	return e.kind == ErrLacking && (e.Status == http.StatusNotImplemented || e.Code == "NotImplemented" ||
 		namesCondition.MatchString(e.Reason))
 }
 
-// redacted takes the secrets of the variables out of a text: a storage may answer anything.
+// redacted replaces the credentials in a text, because a storage might repeat them in a message.
 func redacted(text string) string {
 	var pairs []string
 	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID"} {
@@ -144,7 +143,7 @@ func redacted(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// isUntrusted reports whether the server has a certificate that is not trusted, now or later.
+// isUntrusted reports whether the server's certificate is not trusted: another attempt is pointless.
 func isUntrusted(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -167,7 +166,7 @@ func (s *s3) failed(ctx context.Context, name string, err error) error {
 		Reason: redacted(strings.Join(strings.Fields(cause.Error()), " "))}
 	if is, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		e.Status, e.Code = is.StatusCode, is.Code
-		if strings.HasPrefix(e.Code, strconv.Itoa(e.Status)) { // the status itself: no reply of S3
+		if strings.HasPrefix(e.Code, strconv.Itoa(e.Status)) { // the library's substitute for a code
 			e.Code = ""
 		}
 		if is.Message == is.Code {
@@ -181,7 +180,7 @@ func (s *s3) failed(ctx context.Context, name string, err error) error {
 	return e
 }
 
-// isNobody reports whether there are no credentials, so that requests are sent without.
+// isNobody reports whether requests are sent without credentials because there are none.
 func (s *s3) isNobody() bool {
 	is, err := s.identity.GetWithContext(s.client.CredContext())
 	return err == nil && is.AccessKeyID == ""

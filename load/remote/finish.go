@@ -16,11 +16,11 @@ import (
 	"spendsync/schema"
 )
 
-// abandonedAfter is how old a DuckDB file, a list or a page of a later generation must be that the pointer does not
-// name before it is removed. A younger one may belong to a push that has not written its pointer yet.
+// abandonedAfter is the age from which a DuckDB file, list or page is removed although it is of a later generation than
+// the pointer. A younger one may belong to a push that has not written its pointer yet.
 const abandonedAfter = 24 * time.Hour
 
-// readPushed reads how far the last push got; without one that ended it is empty.
+// readPushed reads pushed.json; the result is empty if no push has completed.
 func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
 	text, _, err := b.read(ctx, pushedName, maxSmall)
 	if errors.Is(err, errNotFound) {
@@ -30,13 +30,13 @@ func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
 	}
 	is := &pushed{}
 	if json.Unmarshal(text, is) != nil {
-		return &pushed{}, nil // everything is done again
+		return &pushed{}, nil // as if no push had completed
 	}
 	return is, nil
 }
 
-// finish makes the changes that follow the pointer: the Parquet files at their store's names, index.html, and the
-// removal, once a day, of what is no longer readable. Each step may be repeated; pushed.json records the end.
+// finish does the work that follows writing the pointer: it updates the files below parquet/ and index.html, and once a
+// day removes objects that are no longer needed. Each step may be repeated. At the end it writes pushed.json.
 func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
 	is, err := p.mirror(ctx, is, state)
 	if err != nil {
@@ -54,9 +54,8 @@ func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
 	return p.put(ctx, pushedName, textOf("application/json", text))
 }
 
-// mirror brings the Parquet files at their store's names, and index.html, to the pointer's generation. If
-// another push has written a pointer meanwhile, what this one wrote may be older than what that one
-// did: it is written again.
+// mirror updates the files below parquet/ and index.html to the pointer's generation. If another push has written a
+// pointer meanwhile, this push may have overwritten newer files, so it starts again from that pointer.
 func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, error) {
 	shown, err := p.shownBefore(ctx, state)
 	if err != nil {
@@ -95,8 +94,8 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, erro
 	}
 }
 
-// shownBefore returns the files that globbing readers see before this push shows others: those of the generation that
-// the last push has shown. If that is unknown, or everything is pushed again, their content is unknown.
+// shownBefore returns the files that are below parquet/ now: those of the generation that the last completed push has
+// put there. If that is unknown, or Full is set, it lists them, and their content is unknown.
 func (p *push) shownBefore(ctx context.Context, state *pushed) (map[string]File, error) {
 	if state.Pointer != nil && !p.Full {
 		l, err := p.readListOnce(ctx, state.Pointer.Entry)
@@ -110,7 +109,7 @@ func (p *push) shownBefore(ctx context.Context, state *pushed) (map[string]File,
 	return p.listShown(ctx)
 }
 
-// listShown lists the files that globbing readers see; their content is unknown.
+// listShown lists the files below parquet/. Their content is unknown.
 func (p *push) listShown(ctx context.Context) (map[string]File, error) {
 	shown := map[string]File{}
 	for object, err := range p.list(ctx, parquetFolder) {
@@ -122,7 +121,7 @@ func (p *push) listShown(ctx context.Context) (map[string]File, error) {
 	return shown, nil
 }
 
-// show copies the files that differ from the shown ones, and removes unwanted ones.
+// show brings the files below parquet/ from shown to wanted.
 func (p *push) show(ctx context.Context, wanted, shown map[string]File) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
@@ -143,7 +142,7 @@ func (p *push) show(ctx context.Context, wanted, shown map[string]File) error {
 	return p.removeAll(ctx, gone)
 }
 
-// parquetOf are the files that readers glob, by their names.
+// parquetOf returns the files of a list that belong below parquet/, by name.
 func parquetOf(l *list) map[string]File {
 	files := map[string]File{}
 	for _, f := range l.Files {
@@ -156,14 +155,14 @@ func parquetOf(l *list) map[string]File {
 
 func dayOf(is *Pointer) schema.Date { return schema.DateOf(is.PublishedAt.Time()) }
 
-// sweep removes the objects that no readable generation names: those of retired ones, and those of pushes that died or
-// lost against another. A push from the present pointer may be under way: what it writes stays.
+// sweep removes the objects that no readable generation names: they are of retired generations, or of pushes that died
+// or were overtaken. It leaves objects that a concurrent push from the same pointer may have written.
 func (p *push) sweep(ctx context.Context, is *seen) error {
 	named := map[string]bool{}
 	for _, e := range is.Generations {
-		l, err := p.readList(ctx, e) // not kept: there are some thirty
+		l, err := p.readList(ctx, e) // not cached: there are about thirty lists
 		if errors.Is(err, durable.ErrDamaged) || errors.Is(err, errNotFound) {
-			return nil // its objects cannot be told apart, and stay
+			return nil // its objects are unknown, so nothing can be removed
 		} else if err != nil {
 			return err
 		}
@@ -188,14 +187,14 @@ func (p *push) sweep(ctx context.Context, is *seen) error {
 	return p.removeAll(ctx, gone)
 }
 
-// mayBeUsed reports whether a push from a pointer may use an object. Its objects by hash are in a folder that is called
-// by the pointer; its DuckDB file, list and page by its generation.
+// mayBeUsed reports whether a push from the pointer from may have written an object. Objects by hash are in a folder
+// named after that pointer; other objects are named after a generation.
 func mayBeUsed(o object, folder string, from *seen) bool {
 	if folder == objectFolder || folder == restoreFolder {
 		return strings.HasPrefix(o.name, folder+from.base()+"/")
 	}
 	var generation int64
-	_, _ = fmt.Sscan(path.Base(o.name), &generation) // of an object of another program: 0
+	_, _ = fmt.Sscan(path.Base(o.name), &generation) // 0 if another program wrote the object
 	return generation >= from.Generation && from.at.Sub(o.at) < abandonedAfter
 }
 

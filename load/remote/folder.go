@@ -15,10 +15,10 @@ import (
 	"spendsync/load/durable"
 )
 
-// folder is a storage of files: a disk, or a mounted container or share.
+// folder is a storage in a folder, for example on a disk or a mounted share.
 type folder struct{ dir, address string }
 
-// disk is where folders are. Tests make its calls fail.
+// disk is a variable so that tests can make its calls fail.
 var disk = durable.OS
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
@@ -44,13 +44,13 @@ func (f *folder) failed(ctx context.Context, name string, err error) error {
 	return &Error{Address: f.address, Object: name, Reason: cause.Error(), Cause: durable.Storage(cause), kind: kind}
 }
 
-// isNamed reports whether an error names its object already.
+// isNamed reports whether an error is an [Error] already.
 func isNamed(err error) bool {
 	_, ok := errors.AsType[*Error](err)
 	return ok
 }
 
-// open opens an object. It never waits for the writer of a pipe.
+// open opens an object. It does not block on a pipe.
 func (f *folder) open(ctx context.Context, name string) (io.ReadCloser, object, error) {
 	file, err := disk.Open(f.path(name))
 	if err != nil {
@@ -66,8 +66,8 @@ func (f *folder) open(ctx context.Context, name string) (io.ReadCloser, object, 
 	return nil, object{}, errors.Join(f.failed(ctx, name, err), file.Close())
 }
 
-// write makes an object apart, and renames it when it is whole and on the disk: an interrupted push must not leave a
-// part of a Parquet file, or one too many, where readers take every file of a folder.
+// write writes an object to a staged file and renames it when it is complete and durable. An interrupted push must not
+// leave partial or temporary files where readers glob for Parquet files.
 func (f *folder) write(ctx context.Context, name string, c content) error {
 	from, err := c.open()
 	if err != nil {
@@ -107,7 +107,8 @@ func (f *folder) writeFrom(ctx context.Context, name string, from io.Reader) err
 	return f.failed(ctx, name, err)
 }
 
-// source reads until its context ends, and keeps its own error apart from those of the destination.
+// source is a reader that fails when its context ends, and that records its error, to distinguish it from an error of
+// the destination.
 type source struct {
 	ctx  context.Context
 	from io.Reader
@@ -124,7 +125,7 @@ func (s *source) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// replace needs no tag: a push holds the lock of the folder.
+// replace ignores the tag, because the push holds the lock of the folder.
 func (f *folder) replace(ctx context.Context, name, _ string, c content) error {
 	return f.write(ctx, name, c)
 }
@@ -141,7 +142,7 @@ func (f *folder) copy(ctx context.Context, to, from string) error {
 	return f.sync([]string{to})
 }
 
-// list gives the regular files below a prefix.
+// list yields the regular files below a prefix.
 func (f *folder) list(ctx context.Context, prefix string) iter.Seq2[object, error] {
 	return func(yield func(object, error) bool) {
 		root := f.path(prefix)
@@ -182,7 +183,7 @@ func (f *folder) remove(ctx context.Context, names []string) error {
 		if err := disk.RemoveIfThere(f.path(name)); err != nil {
 			return f.failed(ctx, name, err)
 		}
-		// Folders that became empty go, up to the folder itself.
+		// Remove folders that are now empty, except f.dir itself.
 		dir := filepath.Dir(f.path(name))
 		for strings.HasPrefix(dir, f.dir+string(os.PathSeparator)) && disk.Remove(dir) == nil {
 			dir = filepath.Dir(dir)
@@ -203,7 +204,7 @@ func (f *folder) sync(names []string) error {
 	return disk.SyncNames(f.dir, dirs)
 }
 
-// lock keeps other pushes away from the folder, which knows no conditional writes.
+// lock excludes other pushes to the folder.
 func (f *folder) lock(ctx context.Context, wait time.Duration) (unlock func() error, err error) {
 	if err := disk.MakeDirs(f.dir); err != nil {
 		return nil, f.failed(ctx, "", err)
@@ -214,7 +215,7 @@ func (f *folder) lock(ctx context.Context, wait time.Duration) (unlock func() er
 		if err != nil {
 			return nil, durable.Storage(err)
 		}
-		if l != nil { // what is staged was left by a push that died
+		if l != nil { // staged files are from a push that died
 			if err := disk.RemoveTree(filepath.Join(f.dir, stagingFolder)); err != nil {
 				return nil, errors.Join(err, l.Close())
 			}

@@ -12,14 +12,14 @@ import (
 	"spendsync/load/manifest"
 )
 
-// continues returns an error if a store does not continue the history in the bucket: then none of its ledgers names the
-// run that published the bucket's generation.
+// continues returns an error if a store does not continue the history in the bucket: if none of its ledgers contains
+// the run that published the bucket's generation.
 func continues(dir string, m *manifest.Manifest, was *Pointer) error {
 	var ledgers []string
 	for _, a := range m.Accounts {
 		ledgers = slices.AppendSeq(ledgers, maps.Keys(a.Ledger))
 	}
-	// That run is one of the last, nearly always.
+	// Newest ledgers first: the run is nearly always a recent one.
 	slices.SortFunc(ledgers, func(a, b string) int { return strings.Compare(path.Base(b), path.Base(a)) })
 	for _, ledger := range ledgers {
 		if known, err := durable.OS.Contains(filepath.Join(dir, ledger), was.RunID); known || err != nil {

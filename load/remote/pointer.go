@@ -16,7 +16,7 @@ import (
 	"spendsync/schema"
 )
 
-// Names of objects that are replaced, and of the lock of a folder.
+// Names of objects that are overwritten, and of the lock file in a folder.
 const (
 	pointerName = "current.json"
 	pushedName  = "pushed.json"
@@ -24,10 +24,10 @@ const (
 	lockName    = "push.lock"
 )
 
-// stagingFolder is where the objects of a folder are written, before they get their names.
+// stagingFolder is for objects in a folder that are being written.
 const stagingFolder = ".staging/"
 
-// Folders of objects. Readers need no permission for restoreFolder.
+// Folders of objects. Readers do not need restoreFolder, so it can have stricter permissions.
 const (
 	warehouseFolder  = "warehouse/"
 	reportFolder     = "report/"
@@ -37,22 +37,22 @@ const (
 	parquetFolder    = "parquet/"
 )
 
-// pointerFormat is the version of the pointer and of the lists that it names.
+// pointerFormat is the version of the format of the pointer and the lists.
 const pointerFormat = 1
 
-// Object is an object of the bucket with its content.
+// Object identifies an object of the bucket and its content.
 type Object struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
-// Entry is a generation that can be read.
+// Entry is a readable generation.
 type Entry struct {
 	Generation  int64          `json:"generation"`
 	PublishedAt schema.Instant `json:"published_at"`
 	Warehouse   Object         `json:"warehouse"`
-	Files       Object         `json:"files"` // the list of all its files
+	Files       Object         `json:"files"` // the list of its files
 	Report      *Object        `json:"report,omitempty"`
 	// Manifest is the hash of manifest.json, which identifies the generation.
 	Manifest string `json:"manifest_sha256"`
@@ -65,11 +65,11 @@ type Pointer struct {
 	Entry
 	RunID   string `json:"run_id"`
 	Version string `json:"version"`
-	// Generations are all that can be read, the newest first.
+	// Generations are all readable generations, newest first.
 	Generations []Entry `json:"generations"`
 }
 
-// File is a file of a generation, and the object that holds its bytes.
+// File is a file of a generation, with the object that has its content.
 type File struct {
 	Path   string `json:"path"`
 	Object string `json:"object"`
@@ -88,26 +88,26 @@ type list struct {
 	Files      []File `json:"files"`
 }
 
-// pushed is pushed.json: the last pointer whose follow-up work is done.
+// pushed is pushed.json: the last pointer for which [push.finish] is done.
 type pushed struct {
 	Pointer *Pointer `json:"pointer"`
 }
 
-// seen is the pointer in the form that was read.
+// seen is a pointer with the object that it was read from.
 type seen struct {
 	*Pointer
 	text []byte
 	tag  string
-	at   time.Time // when it was written, by the storage's clock
+	at   time.Time // when it was written, by the clock of the storage
 }
 
-// base is the folder of the objects that pushes from this pointer write.
+// base returns the name of the subfolder for objects of pushes that start from this pointer.
 func (s *seen) base() string { return fmt.Sprintf("%d-%.8s", s.Generation, hashOf(s.text)) }
 
-// maxSmall exceeds the size of every pointer and list: a file takes 200 bytes of a list.
+// maxSmall exceeds the size of every pointer and list. A list has about 200 bytes a file.
 const maxSmall = 64 << 20
 
-// readPointer reads the pointer; nil if there is none.
+// readPointer reads the pointer, or returns nil if there is none.
 func (b *Bucket) readPointer(ctx context.Context) (*seen, error) {
 	text, is, err := b.read(ctx, pointerName, maxSmall)
 	if errors.Is(err, errNotFound) {
@@ -125,7 +125,7 @@ func (b *Bucket) readPointer(ctx context.Context) (*seen, error) {
 	return &seen{p, text, is.tag, is.at}, nil
 }
 
-// decode decodes an object, and refuses one of a newer format.
+// decode decodes the JSON of an object, and refuses a newer format.
 func (b *Bucket) decode(name string, text []byte, to any) error {
 	var head struct {
 		Format int `json:"format"`
@@ -144,7 +144,7 @@ func (b *Bucket) decode(name string, text []byte, to any) error {
 	return nil
 }
 
-// damaged is the damage of an object in the bucket.
+// damaged returns the damage of an object in the bucket.
 func (b *Bucket) damaged(name, format string, args ...any) *durable.Damage {
 	repair := "spendsync push --full"
 	if name == pointerName {
@@ -153,7 +153,7 @@ func (b *Bucket) damaged(name, format string, args ...any) *durable.Damage {
 	return durable.Damaged(b.address+"/"+name, repair, format, args...)
 }
 
-// lost is the damage of an object that a push wrote and the storage does not have.
+// lost returns the damage of a missing object that a push has written.
 func (b *Bucket) lost(name string) *durable.Damage {
 	return durable.Damaged(b.address+"/"+name, "spendsync push --full", "it was written, and the storage has lost it")
 }
@@ -182,8 +182,8 @@ func (b *Bucket) readList(ctx context.Context, e Entry) (*list, error) {
 	return l, nil
 }
 
-// isSafe reports whether a file of a list may be written into a store: a writer of the bucket must not reach other
-// files in the folder.
+// isSafe reports whether a pull may write the file. A list from a hostile bucket must not name files outside of the
+// store, or files that the store itself manages.
 func (f File) isSafe() bool {
 	if !filepath.IsLocal(f.Path) || path.Clean(f.Path) != f.Path || f.Bytes < 0 {
 		return false
@@ -195,7 +195,7 @@ func (f File) isSafe() bool {
 	return first == manifest.FileName || first == manifest.WarehouseName
 }
 
-// names are the objects of a generation that only it has: they are removed with it.
+// names returns the objects that belong to this generation only.
 func (e Entry) names() []string {
 	names := []string{e.Warehouse.Name, e.Files.Name}
 	if e.Report != nil {
@@ -204,8 +204,8 @@ func (e Entry) names() []string {
 	return names
 }
 
-// isReply reports whether a file holds replies of the service, which readers do not need.
+// isReply reports whether a file is a stored reply, which readers do not need.
 func isReply(path string) bool { return strings.HasPrefix(path, "raw/") }
 
-// isParquet reports whether a file is at its store's name in the bucket, too.
+// isParquet reports whether a file has a copy below parquet/ in the bucket.
 func isParquet(path string) bool { return strings.HasPrefix(path, parquetFolder) }

@@ -21,33 +21,34 @@ import (
 	"spendsync/schema"
 )
 
-// pullTries is how often a pull restarts because the bucket has a newer generation.
+// pullTries is the number of attempts of a pull. It starts again if its generation was removed from the bucket
+// meanwhile.
 const pullTries = 5
 
-// PullOptions select the files to pull, and the destination.
+// PullOptions select the generation and the files to pull, and the destination.
 type PullOptions struct {
 	Dir     string
-	All     bool // a whole store; else a copy for readers: the DuckDB file, the manifest, the last ledgers
-	Parquet bool // the Parquet files, too
-	// Generation and At choose an older one; zero: the newest.
+	All     bool // pull a whole store; else a copy for readers: the DuckDB file, the manifest and the latest ledgers
+	Parquet bool // pull the Parquet files as well
+	// Generation or At selects an older generation; zero: the newest.
 	Generation int64
 	At         time.Time
 	Store      load.Options
 	Log        *slog.Logger
 }
 
-// Pulled is what a pull has done.
+// Pulled is the result of a pull.
 type Pulled struct {
 	Generation  int64          `json:"generation"`
 	PublishedAt schema.Instant `json:"published_at"`
 	Files       int            `json:"files_fetched"`
-	New         bool           `json:"new"` // the folder did not have the generation
+	New         bool           `json:"new"` // the folder did not have the generation before
 	Traffic
-	pointer []byte // that it has followed
+	pointer []byte // text of the pointer that was followed
 }
 
-// Pull brings a folder to a generation of the bucket. Only files that differ from those in the folder are fetched, and
-// an interrupted pull resumes.
+// Pull brings a folder to a generation of the bucket. It fetches only files that the folder lacks, and resumes an
+// interrupted pull.
 func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -69,7 +70,7 @@ func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err err
 		if !errors.Is(err, errNotFound) {
 			return done, err
 		}
-		// A generation may have been retired while it was read.
+		// The generation may have been removed while it was read.
 		now, readErr := b.readPointer(ctx)
 		if readErr != nil {
 			return nil, readErr
@@ -114,7 +115,7 @@ func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen
 	if err := c.DropStaged(wanted); err != nil {
 		return nil, err
 	}
-	// The manifest comes first: only what it names is written.
+	// Fetch the manifest first: only files that it names are written.
 	index, rest := split(missing)
 	if done.Files, err = b.fetch(ctx, c, index); err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen
 	return done, nil
 }
 
-// missingIn returns the files that the folder lacks, of those that are wanted.
+// missingIn returns files as the type that load.Copy needs, and those of them that the folder lacks.
 func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.SnapshotFile, missing []File,
 	err error) {
 	for _, f := range files {
@@ -143,7 +144,7 @@ func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.S
 			return nil, nil, err
 		}
 		wanted = append(wanted, f.snapshot())
-		// The manifest is the last file: it is fetched whenever another one is.
+		// manifest.json is the last of files. It is also fetched if any other file is.
 		if !has || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
 			missing = append(missing, f)
 		}
@@ -151,7 +152,7 @@ func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.S
 	return wanted, missing, nil
 }
 
-// split takes the files of the manifest apart from the others.
+// split separates the files of the manifest from the others.
 func split(files []File) (index, rest []File) {
 	for _, f := range files {
 		if f.Path == manifest.FileName || strings.HasPrefix(f.Path, "manifest/") {
@@ -163,7 +164,7 @@ func split(files []File) (index, rest []File) {
 	return index, rest
 }
 
-// staged reads the manifest of a generation, once its files are staged or in place, and compares the list with it.
+// staged reads the staged manifest of a generation, and checks that the list of files in the bucket agrees with it.
 func (b *Bucket) staged(c *load.Copy, e Entry, l *list) (*manifest.Manifest, error) {
 	m, named, err := c.StagedManifest()
 	if err != nil {
@@ -188,7 +189,7 @@ func (b *Bucket) staged(c *load.Copy, e Entry, l *list) (*manifest.Manifest, err
 	return m, nil
 }
 
-// choose is the generation that was asked for.
+// choose returns the generation that the options select.
 func (b *Bucket) choose(is *Pointer, o PullOptions) (Entry, error) {
 	switch {
 	case o.Generation != 0:
@@ -217,8 +218,8 @@ func (b *Bucket) choose(is *Pointer, o PullOptions) (Entry, error) {
 	return Entry{}, fmt.Errorf("%s: %w; it has %s", asked, ErrNoGeneration, strings.Join(have, ", "))
 }
 
-// mayBecome refuses to replace a store that the bucket does not know: its generation would be lost. It refuses to take
-// a copy for readers back to an older generation that nobody has chosen.
+// mayBecome returns an error if the folder is a store with a generation that the bucket does not have, which would be
+// lost. It also returns an error if a copy for readers would go back to an older generation that was not selected.
 func mayBecome(c *load.Copy, is *Pointer, e Entry, o PullOptions) error {
 	number, root := c.Generation()
 	if !c.IsStore() {
@@ -241,9 +242,9 @@ func mayBecome(c *load.Copy, is *Pointer, e Entry, o PullOptions) error {
 		"folder: %w", number, ErrOtherHistory)
 }
 
-// wanted are the files of a generation that the folder is to hold.
+// wanted returns the files of a generation that the options select.
 func (o PullOptions) wanted(all []File) (files []File) {
-	last := map[string]string{} // ledger of the last month, by folder
+	last := map[string]string{} // the newest ledger of each account, by folder
 	for _, f := range all {
 		if strings.HasPrefix(f.Path, "ledger/") {
 			last[path.Dir(f.Path)] = max(last[path.Dir(f.Path)], f.Path)
@@ -253,7 +254,7 @@ func (o PullOptions) wanted(all []File) (files []File) {
 		switch {
 		case o.All, !strings.Contains(f.Path, "/"):
 		case isParquet(f.Path) && o.Parquet:
-		case last[path.Dir(f.Path)] == f.Path: // what 'spendsync status' shows of the last run
+		case last[path.Dir(f.Path)] == f.Path: // 'spendsync status' reads the last run there
 		case isReply(f.Path), isParquet(f.Path), strings.HasPrefix(f.Path, "ledger/"):
 			continue
 		}
@@ -262,7 +263,8 @@ func (o PullOptions) wanted(all []File) (files []File) {
 	return files
 }
 
-// fetch stages files, several at a time. The largest come first: the others fill the time.
+// fetch stages the files that are not staged yet, several at a time. It begins with the largest ones, which take
+// longest.
 func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched int, err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
@@ -289,8 +291,8 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 	return fetched, g.Wait()
 }
 
-// Watch pulls whenever the pointer has changed, until the context ends. each is told how every look
-// ended: nil and nil means that nothing has changed. A storage that fails is asked again.
+// Watch pulls whenever the pointer has changed, until the context ends or wait returns an error. After every look at
+// the pointer it calls each with the result: nil and nil means that nothing has changed. It goes on after errors.
 func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Context) error,
 	each func(*Pulled, error)) error {
 	var followed []byte
@@ -312,7 +314,7 @@ func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Con
 	}
 }
 
-// Location returns the folder for the copy of a bucket in a folder for caches.
+// Location returns the folder for the copy of this bucket below a cache folder.
 func (b *Bucket) Location(cache string) string {
 	return filepath.Join(cache, "spendsync", hashOf([]byte(b.address))[:16])
 }

@@ -21,36 +21,37 @@ import (
 	"spendsync/schema"
 )
 
-// transfers is how many objects are on their way at a time.
+// transfers is the number of concurrent transfers.
 const transfers = 8
 
-// pushTries is how often a push restarts, because another push or a new generation of the store came in between.
+// pushTries is the number of attempts of a push. It starts again if another push has changed the bucket, or the store
+// has published.
 const pushTries = 8
 
-// PushOptions select the files to push.
+// PushOptions select the store to push.
 type PushOptions struct {
-	Dir        string // of the store; it is only read
-	AcceptLoss bool   // replace a newer generation or another history
-	Full       bool   // upload every file, also those that the bucket should have
-	Begun      bool   // a push of this store to this bucket has ended before: an empty one is [ErrVanished]
-	// Page returns the report page of the store's generation. nil: no page is pushed.
+	Dir        string // data directory of the store, which is only read
+	AcceptLoss bool   // allow replacing a newer generation or another history
+	Full       bool   // upload all files, even if the bucket should have them
+	Begun      bool   // an earlier push to this bucket has succeeded: if it is empty now, that is [ErrVanished]
+	// Page returns the report page of the store's generation; nil: push no page.
 	Page     func(ctx context.Context) (page []byte, err error)
-	LockWait time.Duration // how long to wait for another push to a folder
+	LockWait time.Duration // limit for waiting on another push to a folder
 	Log      *slog.Logger
-	// Pause waits before the store is read again while it publishes; nil: a fifth of a second.
+	// Pause waits before the store is read again after it has published; nil: 200 ms.
 	Pause func(context.Context) error
 }
 
-// Pushed is what a push has done.
+// Pushed is the result of a push.
 type Pushed struct {
 	Generation  int64          `json:"generation"`
 	PublishedAt schema.Instant `json:"published_at"`
 	Uploaded    int            `json:"objects_uploaded"`
 	Removed     int            `json:"objects_removed"`
 	Readable    int            `json:"generations_readable"`
-	New         bool           `json:"new"` // the bucket did not have the generation
+	New         bool           `json:"new"` // the bucket did not have the generation before
 	Traffic
-	// PageErr is the reason for a missing report page.
+	// PageErr is the reason why the report page is missing.
 	PageErr error `json:"-"`
 }
 
@@ -62,7 +63,7 @@ func (b *Bucket) Push(ctx context.Context, o PushOptions) (done *Pushed, err err
 	if o.Pause == nil {
 		o.Pause = pause
 	}
-	if o.Begun { // before the lock, which makes the folder
+	if o.Begun { // check before locking, which creates the folder
 		if is, err := b.readPointer(ctx); err == nil && is == nil {
 			return nil, fmt.Errorf("%s: %w", b.address, ErrVanished)
 		}
@@ -108,20 +109,20 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// push is one attempt, from one pointer and one generation of the store.
+// push is one attempt of a push, based on one pointer and one generation of the store.
 type push struct {
 	*Bucket
 	PushOptions
 	snap  *load.Snapshot
-	lists map[Object]*list // that an attempt has read or written
+	lists map[Object]*list // cache of the lists that were read or written
 	done  Pushed
 
 	mu      sync.Mutex
-	base    []byte   // the pointer that this push replaces
-	written []string // objects that must be durable before the pointer
+	base    []byte   // text of the pointer that this push replaces
+	written []string // objects to sync before the pointer is written
 }
 
-// readListOnce returns the list of a generation's files. One that this push has read or written is not read again.
+// readListOnce is [Bucket.readList] with a cache.
 func (p *push) readListOnce(ctx context.Context, e Entry) (*list, error) {
 	if l := p.lists[e.Files]; l != nil {
 		return l, nil
@@ -165,17 +166,18 @@ func (p *push) run(ctx context.Context) (*Pushed, error) {
 	return &p.done, nil
 }
 
-// before reads the pointer that this push replaces; nil: there is none, or its loss is accepted.
+// before returns the pointer that this push replaces; nil if there is none, or if it is damaged and its loss is
+// accepted.
 func (p *push) before(ctx context.Context) (*seen, error) {
 	was, err := p.readPointer(ctx)
 	if p.AcceptLoss && errors.Is(err, durable.ErrDamaged) {
-		// The generations that it named cannot be told from what interrupted pushes have left.
+		// Its generations are unknown, so they are given up.
 		return nil, p.remove(ctx, []string{pointerName})
 	}
 	return was, err
 }
 
-// mayReplace refuses to replace a newer generation, or another history.
+// mayReplace returns an error if the push would replace a newer generation or another history.
 func (p *push) mayReplace(is *seen) error {
 	m := p.snap.Manifest
 	if is == nil || is.Manifest == p.snap.Root().SHA256 || p.AcceptLoss {
@@ -189,7 +191,7 @@ func (p *push) mayReplace(is *seen) error {
 	return continues(p.Dir, m, was)
 }
 
-// publish uploads what the bucket lacks, and writes the pointer.
+// publish uploads the files that the bucket lacks, and writes the pointer.
 func (p *push) publish(ctx context.Context, was *seen) (*seen, error) {
 	files, err := p.upload(ctx, was)
 	if err != nil {
@@ -221,7 +223,7 @@ func (p *push) publish(ctx context.Context, was *seen) (*seen, error) {
 	tag := ""
 	if was != nil {
 		for _, old := range was.Generations {
-			if old.Manifest != e.Manifest { // or this push has written the same generation again
+			if old.Manifest != e.Manifest { // a full push writes the same generation again
 				next.Generations = append(next.Generations, old)
 			}
 		}
@@ -241,8 +243,8 @@ func (p *push) publish(ctx context.Context, was *seen) (*seen, error) {
 	return &seen{Pointer: next, text: text}, p.sync([]string{pointerName})
 }
 
-// replacePointer writes the pointer in place of the one with a tag. Where the storage cannot compare, the push does,
-// right before it writes.
+// replacePointer writes the pointer if the present one has a tag. If the storage does not support conditions, it reads
+// and compares the pointer right before writing.
 func (p *push) replacePointer(ctx context.Context, tag string, text []byte) error {
 	c := textOf("application/json", text)
 	err := p.replace(ctx, pointerName, tag, c)
@@ -263,8 +265,8 @@ func (p *push) replacePointer(ctx context.Context, tag string, text []byte) erro
 	return err
 }
 
-// afterRefusal finds out whether a pointer that was refused is there all the same: the reply to an
-// attempt may have been lost, and the next attempt then met the pointer that it had written.
+// afterRefusal checks whether a refused pointer was written nevertheless: if the reply to the first attempt was lost,
+// the next attempt finds the pointer that the first one has written, and is refused.
 func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen, error) {
 	if !errors.Is(err, errChanged) && !errors.Is(err, ErrUnavailable) {
 		return nil, err
@@ -277,8 +279,8 @@ func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen,
 	return nil, err
 }
 
-// upload uploads the files that the bucket lacks. What the pointer's list names is there. What an
-// interrupted push from the same pointer has uploaded is there, too: its folder is called by that.
+// upload uploads the files that the bucket lacks, and returns all files with their objects. The bucket has the objects
+// that the pointer's list names, and those that an interrupted push from the same pointer has left.
 func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 	base, have := "first", map[string]string{}
 	if was != nil {
@@ -293,7 +295,7 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 			}
 		}
 	}
-	there := map[string]int64{} // with its bytes; also what belongs to single generations
+	there := map[string]int64{} // sizes of objects that an interrupted push may have left
 	if !p.Full {
 		for _, folder := range []string{objectFolder + base + "/", restoreFolder + base + "/", warehouseFolder,
 			generationFolder, reportFolder} {
@@ -308,8 +310,8 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 	return p.putFiles(ctx, base, have, there)
 }
 
-// putFiles uploads the files that the bucket lacks. have are objects of files that it has, by their folder and hash,
-// and there those that a push from the same pointer may have left.
+// putFiles is the second part of [push.upload]. have are the objects that the pointer's list names, by folder and hash.
+// there are the sizes of other objects, by name.
 func (p *push) putFiles(ctx context.Context, base string, have map[string]string, there map[string]int64) ([]File,
 	error) {
 	g, ctx := errgroup.WithContext(ctx)
@@ -332,13 +334,13 @@ func (p *push) putFiles(ctx context.Context, base string, have map[string]string
 		default:
 			object = folder + base + "/" + f.SHA256
 		}
-		have[key] = object // another file may have the same bytes
+		have[key] = object // another file may have the same content
 		files = append(files, File{f.Path, object, f.Bytes, f.SHA256})
 		size, isThere := there[object]
 		switch {
 		case isKnown:
 		case isThere && size == f.Bytes:
-			p.toSync(object) // the push that wrote it died before it did
+			p.toSync(object) // the interrupted push may not have synced it
 		default:
 			g.Go(func() error {
 				return p.putNew(ctx, object, content{f.Bytes, f.SHA256, "application/octet-stream",
@@ -349,7 +351,7 @@ func (p *push) putFiles(ctx context.Context, base string, have map[string]string
 	return files, g.Wait()
 }
 
-// putNew writes an object that the bucket lacks.
+// putNew writes an object, and counts it as uploaded.
 func (p *push) putNew(ctx context.Context, name string, c content) error {
 	err := p.put(ctx, name, c)
 	if err == nil {
@@ -361,14 +363,14 @@ func (p *push) putNew(ctx context.Context, name string, c content) error {
 	return err
 }
 
-// toSync marks an object that must be durable before the pointer.
+// toSync records an object to be synced before the pointer is written.
 func (p *push) toSync(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.written = append(p.written, name)
 }
 
-// putPage uploads the report page. A store whose page cannot be made is pushed without.
+// putPage uploads the report page. If the page cannot be made, the store is pushed without it.
 func (p *push) putPage(ctx context.Context, e *Entry) error {
 	if p.Page == nil {
 		return nil
@@ -377,7 +379,7 @@ func (p *push) putPage(ctx context.Context, e *Entry) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// The page is made from the folder: it must not be of a later generation.
+	// The page must be of the same generation as the snapshot.
 	now, err := load.ReadSnapshot(p.Dir)
 	switch {
 	case err != nil:

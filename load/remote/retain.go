@@ -6,15 +6,16 @@ import (
 	"spendsync/schema"
 )
 
-// keepAll is how long every generation stays readable, and keepDaily how many days one a day does.
+// keepAll is how long all generations stay readable. Before that, the last generation of each day stays readable for
+// keepDaily days.
 const (
 	keepAll   = 24 * time.Hour
 	keepDaily = 7
 )
 
-// retain chooses which generations stay readable, the newest first: the newest and the one before it,
-// those of the last day, and the last of each of the seven days before. Their age is that against
-// the newest, so a store that publishes nothing loses nothing, and the clock of the push does not count.
+// retain returns the generations that stay readable, given all, newest first: the newest two, those of the last day,
+// and the last of each of the seven days before. Ages are relative to the newest generation, so a store that stops
+// publishing loses nothing, and the clock of the pushing machine does not matter.
 func retain(all []Entry) (kept []Entry) {
 	days := map[schema.Date]bool{}
 	for i, e := range all {

@@ -22,28 +22,28 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// s3 is Amazon's storage, Google's, or another one that speaks the protocol of S3.
+// s3 is a bucket of Amazon, of Google, or of another server with the S3 protocol.
 //
-// What it asks of the storage is the least that all know: bodies in one piece with their SHA-256 in the signature, none
-// of the checksums that Amazon has added since, and a condition for the pointer alone.
+// It uses only requests that all servers support: bodies in one piece with their SHA-256 in the signature, none of the
+// checksums that Amazon has added since, and a condition only for the pointer.
 type s3 struct {
 	client         minio.Core
 	bucket, prefix string
 	google         bool
 	identity       *credentials.Credentials
-	encryption     encrypt.ServerSide // that objects are written with; nil: the bucket's default
-	pause          time.Duration      // between attempts at most; 0: ten seconds
+	encryption     encrypt.ServerSide // for written objects; nil: the bucket's default
+	pause          time.Duration      // see Options.Pause
 	address        string             // without options
-	endpoint       string             // what sets the server
+	endpoint       string             // see Error.Endpoint
 }
 
 const (
 	googleStorage = "https://storage.googleapis.com"
-	amazonStorage = "https://s3.amazonaws.com" // of the region; the library inserts it
-	tries         = 6                          // of a request
+	amazonStorage = "https://s3.amazonaws.com" // the library inserts the region
+	tries         = 6                          // attempts of a request
 )
 
-// openS3 opens a bucket of S3, of Google, or of another server that speaks S3's protocol.
+// openS3 opens an s3:// or gs:// address.
 func openS3(u *url.URL, address, prefix string, o Options, count *traffic) (*s3, error) {
 	s := &s3{bucket: u.Host, address: address, pause: o.Pause, google: u.Scheme == "gs"}
 	if prefix != "" {
@@ -71,7 +71,7 @@ func openS3(u *url.URL, address, prefix string, o Options, count *traffic) (*s3,
 	transport := &counting{outbound.New(outbound.Options{RequireTLS: !o.AllowHTTP, TLS: roots,
 		HeaderTimeout: cmp.Or(o.Patience, 2*time.Minute)}), count}
 	region, _ := firstSet("AWS_REGION", "AWS_DEFAULT_REGION")
-	region = cmp.Or(q.Get("region"), region, "us-east-1") // as S3 itself, for a server that knows no regions
+	region = cmp.Or(q.Get("region"), region, "us-east-1") // Amazon's default, also for servers without regions
 	s.identity = identityOf(q, s.google)
 	if s.google {
 		region = "auto"
@@ -93,7 +93,7 @@ func openS3(u *url.URL, address, prefix string, o Options, count *traffic) (*s3,
 	return s, nil
 }
 
-// counting counts requests, and limits the replies that are held in memory.
+// counting is a transport that counts requests, and limits the size of replies that the library reads into memory.
 type counting struct {
 	next  http.RoundTripper
 	count *traffic
@@ -106,7 +106,8 @@ func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := http.ParseTime(reply.Header.Get("Last-Modified")); err != nil { // or the library takes no object
+	// the library refuses replies without it
+	if _, err := http.ParseTime(reply.Header.Get("Last-Modified")); err != nil {
 		reply.Header.Set("Last-Modified", time.Now().UTC().Format(http.TimeFormat))
 	}
 	if r.URL.RawQuery != "" || r.Method != http.MethodGet {
@@ -118,7 +119,7 @@ func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply, nil
 }
 
-// again sends a request until the storage answers it, a few times.
+// again sends a request, with up to tries attempts if the storage is unavailable.
 func (s *s3) again(ctx context.Context, name string, send func() error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = cmp.Or(s.pause, 10*time.Second)
@@ -150,7 +151,7 @@ func (s *s3) write(ctx context.Context, name string, c content) error {
 		ServerSideEncryption: s.encryption})
 }
 
-// send sends an object in one piece, which Amazon takes up to 5 GiB.
+// send uploads an object in one piece. Amazon's limit for that is 5 GiB.
 func (s *s3) send(ctx context.Context, name string, c content, o minio.PutObjectOptions) error {
 	return s.again(ctx, name, func() error {
 		from, err := c.open()
@@ -165,7 +166,7 @@ func (s *s3) send(ctx context.Context, name string, c content, o minio.PutObject
 
 func (s *s3) replace(ctx context.Context, name, tag string, c content) error {
 	if s.google {
-		return errUnguarded // its conditions are of a kind that S3's signature cannot have
+		return errUnguarded // Google's conditions do not work with S3's signature
 	}
 	o := minio.PutObjectOptions{ContentType: c.kind, CacheControl: "no-cache", DisableContentSha256: true,
 		ServerSideEncryption: s.encryption}
@@ -198,9 +199,9 @@ func (s *s3) list(ctx context.Context, prefix string) iter.Seq2[object, error] {
 				if is.Err != nil {
 					return is.Err
 				}
-				o.StartAfter = is.Key // of another attempt
+				o.StartAfter = is.Key // for the next attempt
 				name, below := strings.CutPrefix(is.Key, s.prefix)
-				if !below || is.Size == 0 { // none of ours: the mark of a folder
+				if !below || is.Size == 0 { // not an object of ours: a folder marker
 					continue
 				}
 				if !yield(object{name, is.Size, is.ETag, is.LastModified}, nil) {
@@ -218,7 +219,7 @@ func (s *s3) list(ctx context.Context, prefix string) iter.Seq2[object, error] {
 func (s *s3) remove(ctx context.Context, names []string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
-	for _, name := range names { // not every S3 deletes many in one request
+	for _, name := range names { // not every server can delete several objects in one request
 		g.Go(func() error {
 			err := s.again(ctx, name, func() error {
 				return s.client.RemoveObject(ctx, s.bucket, s.prefix+name, minio.RemoveObjectOptions{})

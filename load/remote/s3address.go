@@ -16,7 +16,7 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// server finds the address of the server, and what sets it.
+// server returns the URL of the server, and sets s.endpoint.
 func (s *s3) server(q url.Values, o Options) (*url.URL, error) {
 	set, by := q.Get("endpoint"), "the option endpoint of the address"
 	switch {
@@ -42,8 +42,8 @@ func (s *s3) server(q url.Values, o Options) (*url.URL, error) {
 	return at, nil
 }
 
-// lookupOf is how the address of an object names its bucket: in the host for Amazon, Google and Alibaba, else in the
-// path, unless it is set.
+// lookupOf returns whether the URL of an object has the bucket in the host or in the path. By default it is in the host
+// for Amazon, Google and Alibaba, and else in the path.
 func lookupOf(q url.Values) (minio.BucketLookupType, error) {
 	if !q.Has("use_path_style") {
 		return minio.BucketLookupAuto, nil
@@ -58,7 +58,8 @@ func lookupOf(q url.Values) (minio.BucketLookupType, error) {
 	return minio.BucketLookupDNS, nil
 }
 
-// encryptionOf is the encryption that a bucket's policy may demand of each write: by Amazon's keys, or by one of KMS.
+// encryptionOf returns the server-side encryption for written objects, which a bucket's policy may require: with
+// Amazon's keys, or with a KMS key.
 func encryptionOf(q url.Values) (encrypt.ServerSide, error) {
 	kind, key := q.Get("sse"), q.Get("sse_key")
 	switch {
@@ -74,8 +75,8 @@ func encryptionOf(q url.Values) (encrypt.ServerSide, error) {
 	return nil, nil
 }
 
-// identityOf finds credentials as minio does: in the variables, in the shared file, and at the server of a web
-// identity, of a container's or of a machine's role.
+// identityOf returns the sources of credentials, in the order of minio: the variables, the shared file, and the role of
+// a web identity, a container or a machine.
 func identityOf(q url.Values, google bool) *credentials.Credentials {
 	if q.Has("anonymous") {
 		return credentials.NewStatic("", "", "", credentials.SignatureAnonymous)
@@ -94,7 +95,7 @@ func identityOf(q url.Values, google bool) *credentials.Credentials {
 	return credentials.NewChainCredentials(chain)
 }
 
-// rootsOf are the certificates of a bundle in place of the system's; nil: the system's.
+// rootsOf returns a TLS configuration with the certificates of a bundle; nil if there is no bundle.
 func rootsOf(bundle []byte) (*tls.Config, error) {
 	if bundle == nil {
 		return nil, nil

@@ -1,5 +1,5 @@
-// Package ducktest asks a published DuckDB file, for tests. It is apart from package loadtest so that what needs no
-// engine links none.
+// Package ducktest queries a published DuckDB file in tests. It is not part of package loadtest so that tests without
+// DuckDB need not link it.
 package ducktest
 
 import (
@@ -9,8 +9,7 @@ import (
 	"spendsync/load/duck"
 )
 
-// Query runs a query on the published DuckDB file, as [duck.Ask] does, and holds
-// the whole answer in memory.
+// Query runs a query on the published DuckDB file by [duck.Ask], and returns the whole answer.
 func Query(ctx context.Context, dir, query string) (a duck.TextTable, err error) {
 	r, err := duck.Ask(ctx, dir, duck.Query{SQL: query}, duck.Options{Threads: 1})
 	if err != nil {
