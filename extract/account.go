@@ -24,7 +24,7 @@ func (c *Client) Balance(ctx context.Context) (Entity, error) {
 	return askFor(ctx, c, "balance", "", "balance", c.service.Path("balance", ""))
 }
 
-// keyNotice is the latest information in a reply about the end of the key.
+// keyNotice is when the API key expires, by the latest reply that states it.
 type keyNotice struct {
 	mu      sync.Mutex
 	known   bool
@@ -35,8 +35,8 @@ type keyNotice struct {
 // maxWarning bounds the text of a warning, in bytes.
 const maxWarning = 300
 
-// note reads the headers of a reply. They are recognized by how their names end, for the
-// beginning is the service's own name.
+// note reads the headers of a reply. It recognizes them by the ends of their names, because the names begin with the
+// service's own name.
 func (n *keyNotice) note(h http.Header) {
 	expires, warning := "", ""
 	for name, values := range h {
@@ -53,18 +53,17 @@ func (n *keyNotice) note(h http.Header) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	// Every reply to a good key states the end, so one without a warning takes an
-	// older warning back: the key was renewed.
+	// Every reply to a valid key states when it expires, so a reply without a warning withdraws an earlier warning: the
+	// key was renewed.
 	n.known, n.warning = true, printable(warning, maxWarning)
 	if t, ok := parseExpiry(expires); ok {
 		n.expires = t
 	}
 }
 
-// KeyNotice is when the API key expires and the service's warning of it, as the
-// newest reply stated them: warning is empty while there is none, and expiresAt is
-// zero while the service has stated no time that can be read. It is not ok before any
-// reply spoke of either.
+// KeyNotice returns when the API key expires, and the service's warning, by the latest reply that states them. warning
+// is empty if there is none; expiresAt is zero if no reply stated a readable time. ok is false until a reply states
+// either.
 func (c *Client) KeyNotice() (expiresAt time.Time, warning string, ok bool) {
 	c.notice.mu.Lock()
 	defer c.notice.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// The bounds of the replies that a client reads at the same time, in bytes.
+// The bounds of the replies in memory, in bytes.
 const (
-	maxInFlight    = 64 << 20 // of all replies together
-	defaultMaxBody = 30 << 20 // of one reply: while its parts are joined it takes twice as much, and a little more
+	maxInFlight    = 64 << 20 // all replies of a client together
+	defaultMaxBody = 30 << 20 // one reply; joining its parts takes a little more than twice as much
 
 	firstPart   = 64 << 10
 	largestPart = 1 << 20
@@ -25,28 +25,28 @@ const (
 var (
 	errTooLarge = errors.New("too large")
 	errCut      = errors.New("the body is shorter than its content-length")
-	// errCrowded reports that a reply could not grow, because another one waits for memory, too.
+	// errCrowded reports that a reply could not get more memory, because another reply waits for it.
 	errCrowded = errors.New("other replies take the memory that it needs")
 )
 
-// inFlight is the memory of the replies that are being read, one budget for all of them.
+// inFlight is the memory of the replies that are being read: one budget for all of them.
 type inFlight struct {
 	free *semaphore.Weighted
-	// waiting counts the replies for which the others have to make room: one that holds memory and waits for more, and
-	// those that wait for all of it.
+	// waiting counts the waiters that others must not hold up: a reply that holds memory and needs more, and replies
+	// that need all of the memory.
 	waiting atomic.Int32
 }
 
 func newInFlight() *inFlight { return &inFlight{free: semaphore.NewWeighted(maxInFlight)} }
 
-// memory is what one reply holds of the budget.
+// memory is the part of the budget that one reply holds.
 type memory struct {
 	of    *inFlight
 	held  int64
-	alone bool // it holds all
+	alone bool // it holds the entire budget
 }
 
-// acquireAll waits until no other reply is being read, and keeps the others waiting.
+// acquireAll waits until no other reply is being read, and then holds the entire budget.
 func (m *memory) acquireAll(ctx context.Context) error {
 	m.of.waiting.Add(1)
 	defer m.of.waiting.Add(-1)
@@ -57,7 +57,8 @@ func (m *memory) acquireAll(ctx context.Context) error {
 	return err
 }
 
-// acquire waits for n more bytes. A reply that holds memory waits only if no other one waits for it to end.
+// acquire waits for n more bytes. If a reply already holds memory, it waits only while no other such reply waits: two
+// of them could wait for each other forever.
 func (m *memory) acquire(ctx context.Context, n int64) error {
 	if m.alone || m.of.free.TryAcquire(n) {
 		m.held += n
@@ -79,7 +80,7 @@ func (m *memory) acquire(ctx context.Context, n int64) error {
 	return err
 }
 
-// release gives the reply's share of the memory back.
+// release returns the reply's memory.
 func (m *memory) release() {
 	held := m.held
 	if m.alone {
@@ -89,7 +90,7 @@ func (m *memory) release() {
 	*m = memory{of: m.of}
 }
 
-// readAll reads a body to its end, into room if it fits. It grows by parts, which never double beyond [largestPart].
+// readAll reads a body to its end, into room if it fits there. Otherwise it adds parts of at most [largestPart] bytes.
 func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int64) (body []byte, n int64, err error) {
 	r = io.LimitReader(r, most+1)
 	var parts [][]byte
@@ -120,8 +121,8 @@ func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int
 	}
 }
 
-// readBody is the whole decompressed body, in room if it fits, and how many bytes were read. The cap holds for
-// decompressed bytes, so a small bomb stays small.
+// readBody returns the whole decompressed body, in room if it fits there, and the number of bytes read. The bound
+// (most) is of decompressed bytes, so a compression bomb does no harm.
 func (m *memory) readBody(ctx context.Context, resp *http.Response, room []byte, most int64) (body []byte, n int64,
 	err error) {
 	if n := resp.ContentLength; n > 0 && n <= most && int64(cap(room)) < n+bytes.MinRead {
@@ -140,7 +141,7 @@ func (m *memory) readBody(ctx context.Context, resp *http.Response, room []byte,
 		// net/http sees this on real connections; other transports may not.
 		return nil, n, errCut
 	case bytes.HasPrefix(body, []byte{0x1f, 0x8b}):
-		// Some services send any JSON in gzip that was not requested, with or without a header for it.
+		// Some services compress JSON although no request asked for it, with or without a header that says so.
 		z, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
 			return nil, n, err

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// breaker is the patience of a client, which all of its requests share: one budget of waiting, and until when the
-// service asked to be left alone.
+// breaker limits how long all requests of a client together wait for a service that fails. It also holds the time until
+// which the service asked for a pause.
 //
-// Waiting is the time of a request that failed and the time until it is sent again. It counts once, however many
-// requests wait in it. An answer to a question that had failed refills the budget. Once it is used up, each question is
-// sent once; if that brings no answer for as long again, nothing is sent any more. So a service that is down costs two
-// budgets at most, one that answers only in part little more than one, and a day that always fails keeps no other day
-// back.
+// The time of a failed request counts as waiting, and so does the time until it is sent again; time in which several
+// requests wait counts once. An answer to a question that had failed before refills the budget. Once the budget is used
+// up, each question is sent once only. If that brings no answer for another budget's time, nothing is sent any more. So
+// a service that is down costs at most two budgets, one that answers some questions little more than one, and a day
+// that always fails does not hold up the other days.
 type breaker struct {
 	budget time.Duration
-	silent time.Duration // for which a service may leave the questions without an answer that are sent once
+	silent time.Duration // how long questions that are sent once may remain without any answer
 
 	mu      sync.Mutex
-	resume  time.Time     // no request is sent before this time: the service asked for the pause
+	resume  time.Time     // no request is sent before this time, because the service asked for a pause
 	spent   time.Duration // waited since an answer last refilled the budget
-	counted time.Time     // up to which spent counts
+	counted time.Time     // spent includes the waiting up to this time
 }
 
-// waited counts the time since an instant as waited.
+// waited counts the time since an instant as waiting.
 func (b *breaker) waited(since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -36,7 +36,7 @@ func (b *breaker) waited(since time.Time) {
 	b.spent += more
 }
 
-// answered notes an answer. One to a question that had failed makes the whole budget available again.
+// answered records an answer. An answer to a question that had failed refills the budget.
 func (b *breaker) answered(hadFailed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,10 +29,10 @@ const (
 
 // Options describe how a Client reaches one API.
 type Options struct {
-	// Name is what errors call the interface, such as "report".
+	// Name names the interface in errors, for example "report".
 	Name string
-	// BaseURL is where the API lives. It may have a path, with or without a trailing slash. A user name, a query or a
-	// fragment in it is refused, and so is plain http to a host that is not this machine, unless AllowHTTP.
+	// BaseURL is the address of the API. It may have a path, with or without a trailing slash. A URL with a user name,
+	// a query or a fragment is refused, and so is plain http to another machine, unless AllowHTTP is set.
 	BaseURL string
 	// Authorize sets the Authorization header. It is never called at the same
 	// time as Reload.
@@ -43,34 +43,32 @@ type Options struct {
 	// Timeout bounds one request from dialling to the last byte of the body. If it is not enough, the next request of
 	// the same read has twice as long, within RetryBudget.
 	Timeout time.Duration // 0: one minute
-	// TimeoutName is the operator's name of Timeout. Failures by timeout name it; empty: they do not.
+	// TimeoutName is the operator's name of Timeout, for errors about it; may be empty.
 	TimeoutName string
 	// RetryBudget is how long all requests of the client together may wait for a service that fails. An answer to a
 	// question that had failed refills it. Once it is used up, each question is sent once.
 	RetryBudget time.Duration // 0: ten minutes
 	// PerMinute is how many requests any 60 seconds may hold, retries included.
 	PerMinute int // 0: no limit
-	// MaxBody bounds a reply in decompressed bytes. All replies that are being read have 64 MiB together.
+	// MaxBody bounds a reply in decompressed bytes. All replies being read share 64 MiB.
 	MaxBody   int64 // 0: 30 MiB
 	AllowHTTP bool
 	UserAgent string
 	Service   *service.Service // what the API is assumed to be like; nil: the embedded assumptions
 	Log       *slog.Logger     // nil: silent
-	// Transport sends the requests. Nil is a transport of its own with timeouts
-	// on every step. That one honours HTTPS_PROXY and NO_PROXY, which many
-	// clusters need to get out at all, and never sends plain http through a
+	// Transport sends the requests. By default the client has its own, with timeouts on every step. It honors
+	// HTTPS_PROXY and NO_PROXY, which many clusters need for outbound traffic, and never sends plain http through a
 	// proxy, which could read the credentials.
 	Transport http.RoundTripper
 }
 
-// Client asks one API with one set of credentials. It is safe for concurrent
-// use, and all of its requests share one limit and one view of the service: a
-// wait that one request is asked for holds back all.
+// Client sends requests to one API with one set of credentials. It is safe for concurrent use. All of its requests
+// share one rate limit, and a pause that the service asks one request for delays all of them.
 type Client struct {
 	name      string
 	base      *url.URL
 	transport http.RoundTripper
-	timeout   atomic.Int64 // a [time.Duration]; longer than the option if an answer took longer
+	timeout   atomic.Int64 // a [time.Duration]; grows beyond the option if an answer took longer
 	setting   string       // the operator's name of the timeout
 	budget    time.Duration
 	maxBody   int64
@@ -84,11 +82,11 @@ type Client struct {
 	notice    keyNotice
 	clock     serviceClock
 
-	lastFailure atomic.Pointer[failure] // that may pass
-	warned      atomic.Bool             // of a request that was sent again
+	lastFailure atomic.Pointer[failure] // the last one that may pass
+	warned      atomic.Bool             // the log has a warning about retries
 
-	isAnswered atomic.Bool // by a reply that was accepted
-	isUntried  atomic.Bool // the base URL has never worked, as far as is known
+	isAnswered atomic.Bool // a reply was accepted
+	isUntried  atomic.Bool // nothing shows that the base URL has ever worked
 
 	requests, retries, bytes, throttled atomic.Int64
 }
@@ -98,7 +96,7 @@ type Stats struct {
 	Requests  int64         // sent, retries included
 	Retries   int64         // sent again
 	Bytes     int64         // of replies, decompressed
-	Throttled time.Duration // waited because the service asked for it, added up over all reads
+	Throttled time.Duration // pauses that the service asked for, added up over all reads
 }
 
 // NewClient checks the options and makes a client. It sends nothing. Its errors
@@ -135,8 +133,7 @@ func NewClient(o Options) (*Client, error) {
 	if o.Transport == nil {
 		o.Transport = outbound.New(outbound.Options{HeaderTimeout: max(time.Duration(c.timeout.Load()), c.budget)})
 	}
-	// The transport is asked directly: an http.Client would follow redirects, and
-	// carry the credentials to wherever they point.
+	// The transport is used directly: an http.Client would follow redirects, and send the credentials to their targets.
 	c.transport = o.Transport
 	return c, nil
 }
@@ -151,11 +148,11 @@ func (c *Client) Close() {
 // Answered reports whether the service has answered any question in the expected form.
 func (c *Client) Answered() bool { return c.isAnswered.Load() }
 
-// Untried tells the client that its base URL has never worked. Until the service answers, an error that doubts the URL
-// (see [ReadError.DoubtsURL]) ends a read after a few attempts: waiting corrects no URL.
+// Untried tells the client that its base URL is unproven. Until the service answers, an error that suggests a wrong URL
+// (see [ReadError.DoubtsURL]) ends a read after a few attempts, because waiting does not correct a URL.
 func (c *Client) Untried() { c.isUntried.Store(true) }
 
-// Stats is what the client did so far. It is safe to call at any time.
+// Stats returns what the client has done so far. It may be called at any time.
 func (c *Client) Stats() Stats {
 	return Stats{
 		Requests: c.requests.Load(), Retries: c.retries.Load(), Bytes: c.bytes.Load(),
@@ -177,7 +174,7 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		// Not the cause: it quotes the URL, and with it a password.
+		// The cause is left out: it quotes the URL, which may contain a password.
 		return nil, errors.New("the base URL cannot be parsed; its form is https://host/path")
 	}
 	switch {
@@ -198,17 +195,17 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	return u, nil
 }
 
-// credentials are shared by concurrent requests. Each of them may find that they are refused.
+// credentials are shared by concurrent requests. Each of them may be the first to find them refused.
 type credentials struct {
 	mu        sync.RWMutex
 	version   int
-	good      int // 1 more than the version that was last accepted
+	good      int // the version that was last accepted, plus 1
 	authorize func(*http.Request)
 	reload    func() bool
-	secrets   atomic.Pointer[redact.Secrets] // of the latest ones
+	secrets   atomic.Pointer[redact.Secrets] // of the latest request
 }
 
-// accepted notes that the service accepted a version of the credentials.
+// accepted records that the service accepted a version of the credentials.
 func (k *credentials) accepted(version int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -230,8 +227,8 @@ func (k *credentials) sign(r *http.Request) int {
 	return k.version
 }
 
-// renew reports whether there are other credentials than those refused. When
-// several requests are refused at once, the first reads them again for all.
+// renew reports whether there are newer credentials than the refused ones. If several requests are refused at once,
+// only the first reads them again.
 func (k *credentials) renew(refused int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -250,18 +247,17 @@ type question struct {
 	what   string // for errors and logs: "spend 2026-03-08 page 3"
 	path   string // below the base URL
 	query  url.Values
-	accept func(body []byte) error // takes the body in; a *replyError where it cannot
-	// headers sees those of a reply that has a whole body, before accept. It may be nil.
+	accept func(body []byte) error // decodes the body; its error is a *replyError
+	// headers receives the headers of a reply that has a whole body, before accept is called. It may be nil.
 	headers func(http.Header)
-	// room is overwritten by the body, as far as it fits. What accept and its errors
-	// keep of the body is their own.
+	// room is memory for the body. accept must copy whatever it keeps of the body, errors included.
 	room  []byte
 	once  bool // it is sent once: the reply is useful but not required
 	about subject
 }
 
-// send sends one request and reads its whole reply within a timeout. keys is the version of
-// the credentials that it carried.
+// send sends one request and reads its whole reply within a timeout. keys is the version of the credentials that it
+// used.
 func (c *Client) send(ctx context.Context, q question, timeout time.Duration, m *memory) (body []byte, keys int,
 	f *failure) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -281,8 +277,8 @@ func (c *Client) send(ctx context.Context, q question, timeout time.Duration, m 
 	return body, keys, f
 }
 
-// exchange sends a request and takes its reply in, without what the reply repeats of the
-// credentials. The failure may show that.
+// exchange sends a request and decodes its reply, after removing credentials that the reply repeats. The failure may
+// still contain them.
 func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, m *memory) (body []byte, f *failure) {
 	c.requests.Add(1)
 	resp, err := c.transport.RoundTrip(req)
@@ -295,7 +291,7 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 	c.notice.note(r.header)
 	c.clock.note(r.header, r.at)
 	if !hasWholeBody(r.status) {
-		// An error while reading does not matter: the status is enough.
+		// A read error does not matter here: the status is enough.
 		r.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 		c.bytes.Add(int64(len(r.body)))
 		r.body = []byte(hidden.Hide(string(r.body)))
@@ -330,7 +326,7 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 		return r.body, nil
 	}
 	if clean := hidden.Hide(string(r.body)); clean != string(r.body) {
-		// The error quotes the reply, and may have cut it within a secret.
+		// The error quotes the reply, and may have cut it within a secret. So decode it again without the secrets.
 		r.body = []byte(clean)
 		if err = q.accept(r.body); err == nil {
 			err = contractf("the reply repeats the credentials")

@@ -15,7 +15,7 @@ type serviceClock struct {
 }
 
 // note records the Date of a reply that was received at the given time. Of several replies the one with the latest
-// clock counts: a reply may come from a proxy's cache, or may have been delayed, and then looks older than it is.
+// clock counts: a reply that comes from a proxy's cache or was delayed makes the clock seem slow.
 func (s *serviceClock) note(h http.Header, at time.Time) {
 	date, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *serviceClock) note(h http.Header, at time.Time) {
 	}
 }
 
-// ServiceTime returns the service's current time, by the Date header of its replies: to a second or two, and the
-// duration of a reply. It is not ok before any reply had a date.
+// ServiceTime returns the service's current time by the Date header of its replies, accurate to the duration of a reply
+// and a second or two. ok is false before any reply had a date.
 func (c *Client) ServiceTime() (now time.Time, ok bool) {
 	c.clock.mu.Lock()
 	defer c.clock.mu.Unlock()

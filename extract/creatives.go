@@ -10,15 +10,14 @@ import (
 	"spendsync/schema"
 )
 
-// creativeResource is the one of that ID; empty: any.
+// creativeResource recognizes the creative with an ID; empty: any creative.
 func creativeResource(s *service.Service, id string) resource {
 	return resource{service: s, name: "creative", plural: "creatives", line: "ids.creative",
 		id: byID(s, "creative", id)}
 }
 
-// Creatives lists all creatives of a campaign, whatever their status, as
-// [Client.Campaigns] lists campaigns. A campaign that the account does not have is
-// [ErrNotFound].
+// Creatives lists all creatives of a campaign, whatever their status, as [Client.Campaigns] lists campaigns. The error
+// is [ErrNotFound] if the account does not have the campaign.
 func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, error) {
 	if !IsID(campaignID) {
 		return Listing{}, refuse("campaign", campaignID)
@@ -31,16 +30,16 @@ func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, err
 	return l.list(ctx)
 }
 
-// Creative reads one creative. One that the account does not have is [ErrNotFound].
+// Creative reads one creative. The error is [ErrNotFound] if the account does not have it.
 func (c *Client) Creative(ctx context.Context, id string) (Entity, error) {
 	return entity(ctx, c, KindCreative, "creative", id)
 }
 
-// creativeColumns have no date and no source, so that there is one row for each
-// campaign and creative, or for each name of them.
+// creativeColumns leave out the date and the source, so the report has one row for each campaign and creative, or for
+// each name of a campaign.
 var creativeColumns = schema.ReportNames(schema.IsOfCreative)
 
-// CreativeLine is one creative in the report, with unmodified values. It lives as long as its page.
+// CreativeLine is one creative in the report, with unmodified values. It is valid as long as its page.
 type CreativeLine struct {
 	CampaignID, CreativeID            Value
 	CampaignName                      Value
@@ -70,11 +69,11 @@ func (l *CreativeLine) place(column string) *Value {
 	return nil
 }
 
-// ReportCreatives walks the creatives that the spend report knows of from one day to another, both included, in pages
-// of pageSize rows (0: [maxPageSize]): their texts, the names of their campaigns, and the addresses of their images,
-// which nothing else states. Its client is that of the report. A stated total may leave out creatives without spend,
-// and these rows carry no numbers, so only what the pages state of each other is held against them. Nothing follows an
-// error. A page is lent until the next one is asked for, see [Page].
+// ReportCreatives walks the creatives in the spend report from one day to another, both included, in pages of pageSize
+// rows (0: [maxPageSize]): their texts, the names of their campaigns, and the addresses of their images, which no other
+// reply contains. The client must be the report's. A stated total may omit creatives without spend, so the rows are not
+// compared with it; only contradictions between the pages are errors. Nothing follows an error. A page is valid until
+// the next one is requested, see [Page].
 func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, pageSize int) iter.Seq2[Page[CreativeLine],
 	error] {
 	q := paged[CreativeLine]{

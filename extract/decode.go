@@ -12,8 +12,8 @@ import (
 	"spendsync/extract/service"
 )
 
-// Bounds of one reply. The description allows 10,000 rows a page; ten times as many are accepted. This bounds the
-// memory of a reply.
+// Bounds of one reply, which limit its memory. The description allows 10,000 rows a page; ten times as many are
+// accepted.
 const (
 	maxPageRows    = 100_000
 	maxColumns     = 1000
@@ -21,17 +21,15 @@ const (
 	maxUnknownName = 100 // bytes of a recorded key
 )
 
-// decodeAnswer reads a reply of the report: an object with columns, data and
-// pagination. It is strict if a mistake would change numbers: invalid JSON, an object
-// with a key twice, bytes after the end, and a part that is missing or of another type
-// are all refused with their place. In a row, a key with two values costs itself: it is a list of both, which no
-// column takes. A bare word such as NaN costs its value. Texts are never a reason to refuse: invalid UTF-8
-// and half a character become U+FFFD. The caller refuses rows that are not objects.
-// Unknown keys are recorded, and one that states an error refuses the reply.
+// decodeAnswer decodes a reply of the report: an object with columns, data and pagination, under the names of
+// report_reply in service.yaml. It is strict where a mistake would change numbers: it refuses invalid JSON, an object
+// with a key twice, bytes after the end, and a part that is missing or has another type, and names the place.
 //
-// The parts have the names of report_reply in service.yaml.
+// In a row, a key with two values becomes a list of both, which no column accepts, so only this value is lost. So is a
+// bare word such as NaN. A text is never refused: invalid UTF-8 and half a surrogate pair become U+FFFD. The caller
+// refuses rows that are not objects. Unknown keys are recorded; a key that states an error refuses the reply.
 //
-// The rows are put into room as far as it goes, over whatever it holds.
+// The rows overwrite room, as far as it goes.
 func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	a, err := decodeTokens(body, room, form)
 	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
@@ -48,23 +46,23 @@ type rowForm[T any] struct {
 	place   func(row *T, column string) *Value // nil for a column that the row does not have
 }
 
-// rowJSON, in place of a column, is all of a row.
+// rowJSON, in place of a column, stands for the entire row.
 const rowJSON = ""
 
-// column returns the column that a key stands for; empty for an unknown key.
+// column returns the column of a key; empty: the key is unknown.
 func (f rowForm[T]) column(name []byte) string {
 	column, _ := f.service.Column(string(name))
 	return column
 }
 
-// keyOrder is the keys of the latest row in their order, with the columns that they stand for: the next row has most
-// likely the same.
+// keyOrder is a cache: the keys of the latest row in their order, with their columns. The next row most likely has the
+// same keys.
 type keyOrder []struct {
 	name   []byte
 	column string
 }
 
-// column returns what [rowForm.column] returns for the key at a place of a row.
+// column returns [rowForm.column] of the key at a position in a row.
 func (o *keyOrder) column(at int, name []byte, find func([]byte) string) string {
 	if at == len(*o) {
 		if at == maxColumns {
@@ -98,7 +96,7 @@ func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], 
 // replacement replaces bytes that are not UTF-8.
 const replacement = "\uFFFD"
 
-// answerOf reads the reply, its rows by the given function.
+// answerOf reads the reply; rows reads its rows.
 func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, error)) (a pageReply[T],
 	err error) {
 	if err := d.isObject(); err != nil {
@@ -191,11 +189,11 @@ func (a *pageReply[T]) part(
 	return err
 }
 
-// unnamedPart records a part that the description does not name, of a reply or of its pagination. A reply that states
-// an error, or that it is not whole, is refused with all its rows: others may be missing. A page that states that more
-// follows does not end the answer.
+// unnamedPart records a key of a reply, or of its pagination, that the description does not name. If it states an
+// error, or that the rows are incomplete, the reply is refused with all its rows. If it states that more rows follow,
+// the page is not the last.
 func (d *decoder) unnamedPart(s *service.Service, prefix string, name []byte) error {
-	if !d.known[prefix+string(name)] {
+	if !d.recorded[prefix+string(name)] {
 		d.record(prefix, name, kindName(d.PeekKind()))
 	}
 	v, err := d.ReadValue()
@@ -212,7 +210,8 @@ func (d *decoder) unnamedPart(s *service.Service, prefix string, name []byte) er
 	return nil
 }
 
-// lacksPart reports that a reply lacks one of its parts, and the line that gives it another name.
+// lacksPart is the error for a reply without one of its parts. It names the line of the service file that gives the
+// part another name.
 func lacksPart(part, line string, keys []string) error {
 	fields := map[string]Value{}
 	for _, key := range keys {
@@ -235,7 +234,7 @@ func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 		if len(rows) == maxPageRows {
 			return contractf("more than %d rows in one reply", maxPageRows)
 		}
-		rows = append(rows, *new(T)) // over what the room may hold
+		rows = append(rows, *new(T)) // overwrites an old row
 		row, start := &rows[len(rows)-1], d.InputOffset()
 		var err error
 		if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
@@ -268,7 +267,7 @@ func rowOf[T any](d *decoder, row *T, form rowForm[T], keys *keyOrder) error {
 		if err != nil {
 			return err
 		}
-		// From the body by offset, for the decoder lends its values only.
+		// Slice the body: the decoder's own value is valid only until the next one.
 		end := int(d.InputOffset())
 		switch {
 		case *at == nil:
@@ -280,8 +279,8 @@ func rowOf[T any](d *decoder, row *T, form rowForm[T], keys *keyOrder) error {
 	})
 }
 
-// lenientTexts accepts half a character in a text. A body is made UTF-8 before.
+// lenientTexts accepts half a surrogate pair in a text. The body is valid UTF-8 already.
 var lenientTexts = jsontext.AllowInvalidUTF8(true)
 
-// anyNames accepts a key that is there twice in an object.
+// anyNames accepts an object with the same key twice.
 var anyNames = jsontext.AllowDuplicateNames(true)

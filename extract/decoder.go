@@ -13,30 +13,30 @@ import (
 	"spendsync/schema"
 )
 
-// decoder is a jsontext.Decoder, which refuses invalid JSON and duplicate keys, over a
-// body in memory. It accepts half a character in a text, see [Value].
+// decoder reads a body in memory with a jsontext.Decoder, which refuses invalid JSON and duplicate keys. It accepts
+// half a surrogate pair in a text, see [Value].
 type decoder struct {
 	*jsontext.Decoder
 	body       []byte
 	name       []byte // the latest key, if it had to be unescaped
 	unknown    []UnknownKey
-	known      map[string]bool // paths in unknown
-	notObjects []int           // rows, from 1
-	failure    string          // that the reply states; empty: none
+	recorded   map[string]bool // paths in unknown
+	notObjects []int           // rows that are not objects, from 1
+	failure    string          // the error that the reply states; empty: none
 	more       bool            // the reply states that more follows
 }
 
-// newRowsDecoder reads a reply of the report that is UTF-8. A key may be there twice.
+// newRowsDecoder returns a decoder of a report's reply, which must be UTF-8. It accepts duplicate keys.
 func newRowsDecoder(body []byte) decoder {
 	return decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), lenientTexts, anyNames), body: body}
 }
 
-// newDecoder reads a body that is UTF-8.
+// newDecoder returns a decoder of a body, which must be UTF-8.
 func newDecoder(body []byte) decoder {
 	return decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), lenientTexts), body: body}
 }
 
-// object reads an object; member reads the value of each of its keys.
+// object reads an object. member is called for each key, and reads its value.
 func (d *decoder) object(member func(name []byte) error) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (d *decoder) object(member func(name []byte) error) error {
 	for {
 		switch d.PeekKind() {
 		case '"':
-		default: // the end, or a syntax error that the token brings up
+		default: // the end, or a syntax error, which ReadToken returns
 			_, err := d.ReadToken()
 			return err
 		}
@@ -63,7 +63,7 @@ func (d *decoder) object(member func(name []byte) error) error {
 	}
 }
 
-// array reads an array of that name; element reads each of its values.
+// array reads an array; element is called to read each element. name is for errors.
 func (d *decoder) array(name string, element func() error) error {
 	if kind := d.PeekKind(); kind != '[' && kind != jsontext.KindInvalid {
 		return contractf("%s is of type %s, not an array", name, kindName(kind))
@@ -83,7 +83,7 @@ func (d *decoder) array(name string, element func() error) error {
 	}
 }
 
-// columns reads the names of the columns returned.
+// columns reads the list of column names.
 func (d *decoder) columns() ([]string, error) {
 	names := []string{}
 	err := d.array("columns", func() error {
@@ -104,9 +104,8 @@ func (d *decoder) columns() ([]string, error) {
 	return names, err
 }
 
-// pagination reads the page's stated place among the pages. A number that is missing or is not a whole number from 0
-// becomes -1: it proves nothing, and discards no row. If the value has another type than object, the reply has no
-// pagination, as if the key were absent.
+// pagination reads the position of the page among all pages. A number that is missing or is not a whole number from 0
+// becomes -1: it proves nothing, but refuses no row. A pagination that is not an object counts as absent.
 func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		if kind != 'n' {
@@ -149,7 +148,7 @@ func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 	return &p, err
 }
 
-// currency refuses amounts of another currency than the one that is stored. Another value than a text names none.
+// currency refuses amounts in another currency than the stored one. A value that is not a text names no currency.
 func (d *decoder) currency(s *service.Service, key string) error {
 	v, err := d.ReadValue()
 	if err != nil {
@@ -161,8 +160,8 @@ func (d *decoder) currency(s *service.Service, key string) error {
 	return nil
 }
 
-// OtherCurrency returns the currency that a value names if it is another than the one that is stored, as JSON;
-// empty: it is that one, or the value names none.
+// OtherCurrency returns the JSON of a currency that differs from the stored one; empty: it is the same, or the value
+// names none.
 func OtherCurrency(s *service.Service, v Value) string {
 	code, _ := v.Text()
 	if code = strings.TrimSpace(code); code == "" || strings.EqualFold(code, s.Text("currency.code")) {
@@ -171,10 +170,10 @@ func OtherCurrency(s *service.Service, v Value) string {
 	return printable(v, 60)
 }
 
-// skip passes over the value of an unknown key and records the key.
+// skip skips the value of an unknown key, and records the key.
 func (d *decoder) skip(prefix string, name []byte) error {
 	kind := d.PeekKind()
-	if !d.known[prefix+string(name)] {
+	if !d.recorded[prefix+string(name)] {
 		d.record(prefix, name, kindName(kind))
 	}
 	return d.SkipValue()
@@ -184,29 +183,28 @@ func (d *decoder) record(prefix string, name []byte, typ string) {
 	if len(d.unknown) == maxUnknown {
 		return
 	}
-	if d.known == nil {
-		d.known = map[string]bool{}
+	if d.recorded == nil {
+		d.recorded = map[string]bool{}
 	}
 	path := prefix + string(name)
-	d.known[path] = true
+	d.recorded[path] = true
 	if len(name) > maxUnknownName {
 		path = prefix + string(bytes.ToValidUTF8(name[:maxUnknownName], nil)) + "..."
 	}
 	d.unknown = append(d.unknown, UnknownKey{Path: path, Type: typ})
 }
 
-// unnamedColumns records the columns that no row has a key for, or that have
-// no rows.
-func (d *decoder) unnamedColumns(columns []string, known func([]byte) bool) {
+// unnamedColumns records unknown columns for which no row has a key.
+func (d *decoder) unnamedColumns(columns []string, isColumn func([]byte) bool) {
 	for _, name := range columns {
-		if !known([]byte(name)) && !d.known["data[]."+name] {
+		if !isColumn([]byte(name)) && !d.recorded["data[]."+name] {
 			d.record("data[].", []byte(name), "column")
 		}
 	}
 }
 
-// syntaxError returns the place where the JSON breaks. It tells a reply that is not JSON at all from one that violates
-// a rule of ours.
+// syntaxError describes where the JSON is invalid. It distinguishes a reply that is not JSON from one that has a
+// duplicate key.
 func (d *decoder) syntaxError(e *jsontext.SyntacticError) error {
 	if errors.Is(e, jsontext.ErrDuplicateName) {
 		return contractf("the key at %s is there twice", quote([]byte(e.JSONPointer), 100))

@@ -13,8 +13,7 @@ import (
 var (
 	// ErrAuth reports that the service refused the credentials (401, 403).
 	ErrAuth = errors.New("credentials refused")
-	// ErrUnavailable reports that the service could not be reached or kept failing for as long as the retry budget
-	// lasts.
+	// ErrUnavailable reports that the service could not be reached, or kept failing until the retry budget was used up.
 	ErrUnavailable = errors.New("service unavailable")
 	// ErrContract reports that the service answered in a form outside its description.
 	ErrContract = errors.New("outside the service's contract")
@@ -27,22 +26,23 @@ var (
 type ReadError struct {
 	What      string // the object of the read, for example "spend 2026-03-08 page 3"
 	Reason    string // the last thing that went wrong
-	Status    int    // of the last reply; 0 where none came
-	RequestID string // as the service gave it; often empty
+	Status    int    // of the last reply; 0: none came
+	RequestID string // from the service; often empty
 	Attempts  int    // requests sent for this read
 	Err       error  // ErrAuth, ErrUnavailable, ErrContract, ErrUnreachable or ErrNotFound
-	Reply     []byte // the JSON that was refused; nil if there was none
-	Refusal   []byte // the body of a reply with a status of 400 to 499, without credentials; nil: none came
+	Reply     []byte // the refused JSON; nil: none
+	Refusal   []byte // the body of a reply with status 400 to 499, without credentials; nil: none
 	Interface string // [Options.Name] of the client
-	Cause     error  // of the network, without a reply; it may quote the URL, so show Reason instead
+	Cause     error  // a network error, if no reply came; it may quote the URL, so show Reason instead
 
-	client *Client // of the read; nil: no request was sent
+	client *Client // nil: no request was sent
 }
 
-// OthersAnswered reports whether the service has answered other requests of the client, so that its base URL is right.
+// OthersAnswered reports whether the service has answered other requests of the client, which means that its base URL
+// is right.
 func (e *ReadError) OthersAnswered() bool { return e.client != nil && e.client.Answered() }
 
-// Error names the read, its last reason, and what an operator can look up.
+// Error describes the read and its last failure, with the ID by which an operator can look it up.
 func (e *ReadError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.What + ": " + e.Reason)
@@ -55,15 +55,15 @@ func (e *ReadError) Error() string {
 	return b.String() + ": " + e.Err.Error()
 }
 
-// Unwrap is the kind of the error.
+// Unwrap returns the kind of the error.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// plainToTLS is what servers with TLS answer to a request without it.
+// plainToTLS matches the answer of a TLS server to a request without TLS.
 var plainToTLS = regexp.MustCompile(`(?i)\bhttp request\b.*\bhttps (server|port)\b`)
 
-// DoubtsURL reports whether the base URL may be wrong: DNS knows that there is no such host, one side speaks TLS and
-// the other does not, or nothing is under the path (404). Only who knows that the URL once worked can tell: each of
-// them may pass.
+// DoubtsURL reports whether the base URL may be wrong: DNS has no such host, one side uses TLS and the other does not,
+// or the path does not exist (404). Each of these may also be a passing failure; only a URL that has worked before is
+// known to be right.
 func (e *ReadError) DoubtsURL() bool {
 	if network, ok := errors.AsType[*net.OpError](e.Cause); ok && network.Op == "proxyconnect" {
 		return false // about the proxy's URL
@@ -74,19 +74,18 @@ func (e *ReadError) DoubtsURL() bool {
 		e.Status == http.StatusNotFound || e.Status == http.StatusBadRequest && plainToTLS.MatchString(e.Reason)
 }
 
-// UnprovenError reports that pages arrived but do not prove to be complete: rows moved while they were read, or the
-// service paged wrongly. The walk may be repeated.
+// UnprovenError reports that pages arrived but may be incomplete: rows moved while they were read, or the service paged
+// wrongly. The walk may be repeated.
 type UnprovenError struct {
-	What   string // what was walked, such as "spend 2026-03-08"
-	Reason string // such as "total changed from 812 to 811"
-	Reply  []byte // the page on which it showed; nil where it showed on none
+	What   string // the object of the walk, for example "spend 2026-03-08"
+	Reason string // for example "total changed from 812 to 811"
+	Reply  []byte // the page that shows it; nil: none does
 }
 
-// Error is the reason with its place.
+// Error returns the object of the walk and the reason.
 func (e *UnprovenError) Error() string { return e.What + ": " + e.Reason }
 
-// ReleaseReply is the reply that an error of a read or a walk holds, which is let go: errors
-// live as long as the run.
+// ReleaseReply returns the reply that an error holds, and removes it from the error, which lives as long as the run.
 func ReleaseReply(err error) (reply []byte) {
 	if e, ok := errors.AsType[*ReadError](err); ok {
 		reply, e.Reply = e.Reply, nil
@@ -97,8 +96,8 @@ func ReleaseReply(err error) (reply []byte) {
 	return reply
 }
 
-// ReleaseRefusal is the status and the body with which the service refused a read, which is let go as in
-// [ReleaseReply]; nil: it did not.
+// ReleaseRefusal returns the status and the body with which the service refused a read, and removes the body from the
+// error as [ReleaseReply] does. The body is nil if the service did not refuse.
 func ReleaseRefusal(err error) (status int, body []byte) {
 	if e, ok := errors.AsType[*ReadError](err); ok {
 		body, e.Refusal = e.Refusal, nil
@@ -107,11 +106,11 @@ func ReleaseRefusal(err error) (status int, body []byte) {
 	return 0, nil
 }
 
-// replyError names the place where a reply differs from the service's description.
+// replyError describes where a reply differs from the service's description.
 type replyError struct {
 	reason string
-	// notJSON: not a JSON document at all, as a proxy's error page or a cut body
-	// is. That may pass, and so may an error that the service states; a wrong shape does not.
+	// notJSON: the body is not a JSON document, for example a proxy's error page or a body that was cut off. Such a
+	// failure may pass, and so may an error that the service states; a wrong shape does not.
 	notJSON bool
 	isError bool // it states an error
 }
@@ -123,7 +122,7 @@ func contractf(format string, args ...any) error {
 	return &replyError{reason: fmt.Sprintf(format, args...)}
 }
 
-// reason is the text of an error without its kind, for messages that name the kind elsewhere.
+// reason returns the text of an error without its kind, for messages that name the kind elsewhere.
 func reason(err error) string {
 	return strings.TrimSuffix(err.Error(), ": "+ErrContract.Error())
 }

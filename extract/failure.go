@@ -16,39 +16,38 @@ import (
 	"spendsync/extract/redact"
 )
 
-// failure is one request that did not return the requested data.
+// failure describes a request that did not return the requested data.
 type failure struct {
-	kind      error // what the read ends with when it is not tried again
+	kind      error // the kind of the read's error, if the request is not sent again
 	reason    string
 	status    int
 	requestID string
 	retry     retry
 	pause     time.Duration // how long the service asks to wait
-	pauseText string        // the unmodified header
-	reply     []byte        // the JSON that was refused
-	refusal   []byte        // the body of a status that refuses
-	cause     error         // of the network
+	pauseText string        // the Retry-After header, unmodified
+	reply     []byte        // the refused JSON
+	refusal   []byte        // the body of a reply with status 400 to 499
+	cause     error         // a network error
 	timedOut  bool          // no complete reply came in time
-	isCrowded bool          // the reply found no memory beside others
+	isCrowded bool          // there was no memory for the reply, see [errCrowded]
 }
 
-// hide removes the credentials from what the failure shows, in case the service
-// repeats them.
+// hide removes the credentials from the texts of the failure, in case the service repeats them.
 func (f *failure) hide(s *redact.Secrets) {
 	f.reason, f.requestID, f.pauseText = s.Hide(f.reason), s.Hide(f.requestID), s.Hide(f.pauseText)
 }
 
-// pass makes the failure one of the service, which is waited for.
+// pass turns the failure into a passing one of the service, which the read waits for.
 func (f *failure) pass() { f.kind, f.retry = ErrUnavailable, retryInBudget }
 
-// unanswered is a request without a whole reply.
+// unanswered returns the failure of a request without a complete reply.
 func unanswered(c *Client, req *http.Request, err error, timeout time.Duration) *failure {
 	f := &failure{kind: ErrUnavailable, retry: retryInBudget, cause: err}
 	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case badCertificate || noTLS:
-		f.retry = retryNever // the answering host is not the service; asking again does not change that
+		f.retry = retryNever // another host than the service answered, and will again
 	case errors.Is(err, context.DeadlineExceeded):
 		f.timedOut = true
 		err = fmt.Errorf("no complete reply within %v", timeout.Round(min(time.Second, max(timeout/100, 1))))
@@ -65,7 +64,7 @@ func unanswered(c *Client, req *http.Request, err error, timeout time.Duration) 
 	return f
 }
 
-// failure is that of a reply that was not accepted.
+// failure returns the failure of a reply that was not accepted.
 func (j judgment) failure(about subject, r received) *failure {
 	end := ends[j.verdict]
 	f := &failure{
@@ -88,8 +87,8 @@ func (j judgment) failure(about subject, r received) *failure {
 	return f.showing(r, j.says == "")
 }
 
-// unread is the failure of an accepted reply whose body could not be used. An error of the reader that states an error
-// of the service, or a body that is no JSON document, may pass.
+// unread returns the failure of an accepted reply whose body could not be used. It may pass if the body is not a JSON
+// document, or states an error of the service.
 func unread(r received, err error) *failure {
 	j := judgment{verdict: outside}
 	e, ok := errors.AsType[*replyError](err)
@@ -108,7 +107,7 @@ func unread(r received, err error) *failure {
 	return f.showing(r, ok && e.notJSON)
 }
 
-// showing adds the beginning of a reply that is no JSON document.
+// showing appends the beginning of a reply that is not JSON to the reason.
 func (f *failure) showing(r received, notJSON bool) *failure {
 	if encoding := r.header.Get("Content-Encoding"); notJSON && encoding != "" {
 		f.reason += ", content-encoding " + quote([]byte(encoding), 40)
@@ -121,8 +120,8 @@ func (f *failure) showing(r received, notJSON bool) *failure {
 
 var requestIDText = regexp.MustCompile(`(?i)request[ _-]?id["']?\s*[:=#]?\s*["']?([A-Za-z0-9][A-Za-z0-9_.-]{3,63})`)
 
-// requestID is the id under which the service's people find the request: from a
-// header, from the JSON of an error, or from its text.
+// requestID returns the ID by which the service's operators find the request: from a header, from the JSON of an error,
+// or from its text.
 func requestID(h http.Header, body []byte) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "Service-Request-Id", "X-Amzn-Requestid", "Cf-Ray"} {
 		if m := requestIDText.FindStringSubmatch("request id " + h.Get(name)); m != nil {
@@ -135,8 +134,8 @@ func requestID(h http.Header, body []byte) string {
 	return ""
 }
 
-// quote makes a text of the service printable: on one line, escaped, and no longer than about n bytes. Escaping makes
-// bytes that are not UTF-8 four times as long, and a few of them are enough.
+// quote makes a text of the service printable: on one line, escaped, and about n bytes long at most. Escaping makes
+// bytes that are not UTF-8 four times as long; such a text is cut further.
 func quote(b []byte, n int) string {
 	cut := b[:min(len(b), n)]
 	text := fmt.Sprintf("%q", cut)
@@ -150,9 +149,8 @@ func quote(b []byte, n int) string {
 	return text
 }
 
-// printable makes a text that needs no quotes, such as a JSON value or a
-// sentence, fit on a line: escaped where it does not print, and no longer than
-// about n bytes.
+// printable makes a text fit on a line without quotes, for example a JSON value or a sentence: it escapes what is not
+// printable, and cuts the text after about n bytes.
 func printable[B []byte | Value | string](text B, n int) string {
 	var b strings.Builder
 	for _, r := range string(text[:min(n, len(text))]) {
@@ -168,7 +166,7 @@ func printable[B []byte | Value | string](text B, n int) string {
 	return b.String()
 }
 
-// hideIn removes the credentials from an error about values that the service sent.
+// hideIn removes the credentials from an error that quotes values of the service.
 func (k *credentials) hideIn(err error) error {
 	if e, ok := errors.AsType[*UnprovenError](err); ok {
 		e.Reason = k.hide(e.Reason)

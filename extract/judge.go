@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// verdict is what a reply is.
+// verdict classifies a reply.
 type verdict int
 
 const (
 	accepted   verdict = iota // its body may be read
 	limited                   // the service answers no more for now
-	failing                   // the service fails, or what stands before it
-	cut                       // the body is no JSON document, and may have been cut off
+	failing                   // the service fails, or a proxy before it
+	cut                       // the body is not a JSON document, and may have been cut off
 	refused                   // the service refuses the question
 	notThere                  // the account has nothing under the requested ID
 	outOfReach                // the requested day is older than the report's reach
@@ -37,7 +37,7 @@ const (
 	retryInBudget // until the client's patience is used up
 )
 
-// ends is how a read ends that is not sent again, and how often it is.
+// ends maps a verdict to the kind of the read's error, and to how often the request is sent again before that.
 var ends = map[verdict]struct {
 	kind  error
 	retry retry
@@ -52,16 +52,16 @@ var ends = map[verdict]struct {
 	outside:    {ErrContract, retryNever},
 }
 
-// subject is what a question is about. It decides what some refusals mean.
+// subject is the subject of a question. It decides what some refusals mean.
 type subject int
 
 const (
 	ofAccount subject = iota // a list, or the account itself
-	ofEntity                 // one campaign or creative, or what belongs to it
+	ofEntity                 // one campaign or creative, or a part of it
 	ofReport
 )
 
-// received is a reply without the credentials that the service may repeat.
+// received is a reply, after credentials that the service may repeat were removed.
 type received struct {
 	status int
 	header http.Header
@@ -69,22 +69,22 @@ type received struct {
 	at     time.Time
 }
 
-// judgment is the verdict on a reply and its grounds.
+// judgment is the verdict on a reply, with its reasons.
 type judgment struct {
 	verdict
 	asksToWait bool
-	pause      time.Duration // that the reply asks for
+	pause      time.Duration // the pause that the reply asks for
 	says       string        // the error that the body states; empty: none
-	names      string        // the parameter or column of the question that a refusal names
+	names      string        // the parameter or column that a refusal complains about; empty: none
 }
 
-// judge decides what a reply is, by its status, its headers and its body. An accepted one may still have a body that
-// nobody can use: that is for the reader of the body to find.
+// judge classifies a reply by its status, its headers and its body. The body of an accepted reply may still be
+// unusable; its decoder finds that out.
 //
 // The forms of errors are those of the service's description: an object with a member error, which is a text or an
-// object with code and message. An entity does not exist only if the service's own code says so, at any status from 400
-// to 499: the page of a proxy and the "no such route" of a web framework end none. A limit is known at any status, by a
-// Retry-After or by its words.
+// object with code and message. An entity does not exist only if the service's own error code says so, with any status
+// from 400 to 499; the page of a proxy or a web framework's "no such route" does not count. A limit is recognized with
+// any status, by a Retry-After header or by its words.
 func judge(about subject, asked url.Values, r received) judgment {
 	stated := errorIn(r.body, r.status)
 	j := judgment{says: stated.text, pause: retryAfter(r.header, r.at)}
@@ -104,7 +104,7 @@ func judge(about subject, asked url.Values, r received) judgment {
 		j.verdict = refused
 	case string(bytes.TrimSpace(r.body)) == "null":
 		j.verdict = cut
-	case !beginsJSON(r.body): // the page of something before the service, or nothing at all
+	case !beginsJSON(r.body): // the page of a proxy before the service, or an empty body
 		j.verdict = failing
 	}
 	return j
@@ -126,17 +126,17 @@ func refusal(about subject, asked url.Values, r received, stated statedError) (v
 	return refused, named(asked, text)
 }
 
-// hasWholeBody reports whether a reply with this status is the complete answer: 202 is not ready yet, 204 and 205 have
-// no body, and 206 is a part.
+// hasWholeBody reports whether a reply with this status is the complete answer: 202 means that it is not ready yet, 204
+// and 205 have no body, and 206 is only a part.
 func hasWholeBody(status int) bool {
 	return status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
 }
 
-// beyondReach knows the 400 "start_date cannot be more than 32 days before today", also of a service that reaches a few
-// days less far.
+// beyondReach matches the refusal "start_date cannot be more than 32 days before today", also from a service that
+// reaches a few days less far back.
 var beyondReach = regexp.MustCompile(`(?i)start_date cannot be more than (2[89]|3[0-2]) days before today`)
 
-// limitWords are the words of a service that refuses for now: a limit of requests, or a rest.
+// limitWords match the refusals that pass: a rate limit, or maintenance.
 var limitWords = regexp.MustCompile(`(?i)too[ _-]?many[ _-]?(requests|calls|queries|connections|concurrent)|` +
 	`rate[ _-]?limit|throttl|quota|slow[ _-]?down|overload|maintenance|` +
 	`\b(requests?|calls?|quer(y|ies)|usage|account|api|user|rate)[ _-]?limit|` +
@@ -144,15 +144,15 @@ var limitWords = regexp.MustCompile(`(?i)too[ _-]?many[ _-]?(requests|calls|quer
 	`\b(try|retry)[ _-]?(it |this )?(again )?(later|in an? |in \d|after|shortly)|temporar(y|il)|` +
 	`(service|currently|temporarily) unavailable|\bbusy\b|time[d]?[ _-]?out`)
 
-// sizeWords are those of an error about the size of a page, which no waiting mends.
+// sizeWords match errors about the size of a page, which do not pass.
 var sizeWords = regexp.MustCompile(`(?i)page[ _-]?size|per[ _-]?page|too (large|many rows)`)
 
 // isLimit reports whether a text of the service is about a limit that passes.
 func isLimit(text string) bool { return limitWords.MatchString(text) && !sizeWords.MatchString(text) }
 
-// named returns the parameter of a question, or the column among them, that the text of a refusal names; empty: none.
-// An error of a range of days names the date, so the date is never one of them. A page for
-// people is not the service's answer, whatever words are in it.
+// named returns the parameter or column of a question that the text of a refusal complains about; empty: none. The
+// column date never counts, because errors about a range of days mention it. HTML is not an answer of the service, so
+// its words do not count either.
 func named(asked url.Values, text string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "<") {
 		return ""
@@ -169,7 +169,7 @@ func named(asked url.Values, text string) string {
 	return ""
 }
 
-// beginsJSON reports whether a reply begins as JSON does, so that it is the service's.
+// beginsJSON reports whether a body begins like JSON.
 func beginsJSON(body []byte) bool {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	return len(body) > 0 && bytes.IndexByte([]byte(`{["-0123456789ntf`), body[0]) >= 0
@@ -178,24 +178,24 @@ func beginsJSON(body []byte) bool {
 // statedError is the error that a body states.
 type statedError struct {
 	code string // of the description's form
-	text string // its message, or whatever it has; empty: the body states no error
+	text string // the message, or else the entire error; empty: the body states no error
 }
 
-// maxErrorReply is the longest body that may be nothing but an error, in bytes.
+// maxErrorReply is the length in bytes above which a body with a status below 400 cannot be just an error.
 const maxErrorReply = 4 << 10
 
-// errorKeys are the keys of bodies that are nothing but an error.
+// errorKeys are the keys that a body may have if it is just an error.
 var errorKeys = strings.Fields("code message error errors status status_code success ok detail details request_id " +
 	"trace_id timestamp path type data")
 
-// errorIn returns the error that a body states: under error or errors, or in an object of code and message alone. With
-// a status from 400 on a message alone is one, too.
+// errorIn returns the error that a body states: under error or errors, or as an object that has only code and message.
+// If the status is 400 or higher, a message alone is an error, too.
 func errorIn(body []byte, status int) (e statedError) {
 	if status < 400 && len(body) > maxErrorReply {
 		return e
 	}
 	fields, ok := Value(bytes.TrimSpace(body)).Object()
-	if status < 400 && !ok { // a refusal counts although it is cut off
+	if status < 400 && !ok { // a refusal counts even if its body is cut off
 		return e
 	}
 	for _, key := range []string{"error", "errors"} {
@@ -225,13 +225,13 @@ func errorIn(body []byte, status int) (e statedError) {
 	return e
 }
 
-// statesError reports whether the value of a member error is one: null, false, 0 and what is empty state none.
+// statesError reports whether the value of a member error states one: null, false, 0 and empty values do not.
 func statesError(v Value) bool {
 	none := []string{"false", "0", `""`, "{}", "[]"}
 	return !v.Null() && !slices.Contains(none, string(bytes.Join(bytes.Fields(v), nil)))
 }
 
-// textOf returns the first text under one of some keys.
+// textOf returns the first text under some keys.
 func textOf(fields map[string]Value, keys ...string) string {
 	for _, key := range keys {
 		if text, _ := fields[key].Text(); text != "" {
@@ -241,8 +241,8 @@ func textOf(fields map[string]Value, keys ...string) string {
 	return ""
 }
 
-// grounds words a judgment for people: the status of a reply that is not an answer, what it says, and for a refusal
-// the line that cures it.
+// grounds describes a judgment for people: the status of a refusal, the service's words and, if there is one, the line
+// of the service file that helps.
 func (j judgment) grounds(about subject, r received) string {
 	var b strings.Builder
 	if !hasWholeBody(r.status) {
@@ -273,7 +273,7 @@ func (j judgment) grounds(about subject, r received) string {
 	return b.String()
 }
 
-// redirectHost names where a redirect leads, and nothing of the URL that could be secret.
+// redirectHost returns the target host of a redirect, without the parts of the URL that may be secret.
 func redirectHost(h http.Header) string {
 	u, err := url.Parse(h.Get("Location"))
 	if err != nil || u.Host == "" {

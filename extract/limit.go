@@ -6,29 +6,28 @@ import (
 	"time"
 )
 
-// limitWindow is the minute of the limit and a margin for clocks that run
-// unequally.
+// limitWindow is a minute plus a margin for clocks that run at different speeds.
 const limitWindow = time.Minute + 250*time.Millisecond
 
-// limiter limits the requests so that no window of 60 seconds has more than the limit, even on the service's clock. A
-// request counts from before it is sent until a minute after its end, for it arrives somewhere in between: a log of
-// the sending times alone would let a slow request and those of the next minute arrive together.
+// limiter limits the requests so that no window of 60 seconds has more than the limit, even by the service's clock. A
+// request arrives at the service somewhere between its sending and its end, so it counts from the one until a minute
+// after the other: sending times alone would let a slow request and those of the next minute arrive together.
 //
-// It cannot see that net/http repeats a request by itself, which happens when
-// the server closed an idle connection before it answered anything.
+// It cannot see that net/http repeats a request by itself, which happens when the server closed an idle connection
+// before it answered anything.
 type limiter struct {
 	limit int
-	// turn is held by the first waiter; the rest queue in the order of their arrival.
+	// turn is held by the first waiter; the others queue for it.
 	turn chan struct{}
-	// moved signals the first in line that a request ended.
+	// moved tells the first waiter that a request ended.
 	moved chan struct{}
 
 	mu    sync.Mutex
 	open  int         // requests not yet ended
-	ended []time.Time // ends that still count, oldest first
+	ended []time.Time // ends of requests that still count, oldest first
 }
 
-// newLimiter is nil, which limits nothing, for a limit of 0.
+// newLimiter returns nil for a limit of 0; a nil limiter limits nothing.
 func newLimiter(perMinute int) *limiter {
 	if perMinute == 0 {
 		return nil
@@ -36,8 +35,7 @@ func newLimiter(perMinute int) *limiter {
 	return &limiter{limit: perMinute, turn: make(chan struct{}, 1), moved: make(chan struct{}, 1)}
 }
 
-// acquire returns when there is room for one more request. Each acquire without an
-// error is followed by one release.
+// acquire returns when one more request may be sent. Each acquire without an error must be followed by one release.
 func (l *limiter) acquire(ctx context.Context) error {
 	if l == nil {
 		return nil

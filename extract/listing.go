@@ -14,42 +14,39 @@ import (
 // error in the service's own form, with the code not_found. A 404 of any other form is [ErrContract].
 var ErrNotFound = errors.New("not found")
 
-// Listing is what a walk over a list brought, each ID once, newest first.
+// Listing is the result of a walk over a list: each ID once, newest first.
 type Listing struct {
 	Entities []Entity
-	// Complete reports that the listing has every entry that existed from the first page to the last. Only in a
-	// complete listing an absence is evidence.
+	// Complete reports that the listing has every entry that existed from the first page to the last. Only then does
+	// the absence of an entry mean anything.
 	Complete bool
-	Why      string // it is not complete
+	Why      string // why it is not complete
 	Requests int    // sent, retries included
 }
 
-// The bounds of a list, by the description, and of our patience with one.
+// The bounds of a list, by the service's description, and the bound of our attempts.
 const (
 	listLimit = 100
 	maxOffset = 10_000
 
-	maxRestarts = 3 // for a list that moves, or has an entry that is not recognized
+	maxRestarts = 3 // of a list that changes while it is read, or has an unrecognized entry
 )
 
-// lister reads one list to its end, and proves that nothing was left out.
+// lister reads one list to its end, and proves that it skipped no entry.
 //
-// The list is newest first and is read by offset, so it shifts under the reader:
-// down when something is created, and then an entry comes again on the next page;
-// up when something is deleted, and then an entry is skipped, which is worse, because
-// an entry that is skipped twice counts as deleted. So each page starts with the last
-// entry of the previous page: the offset advances by one less than a page. As long
-// as that entry is found again, anywhere on the page, all entries after it
-// were read; if it is not found, the list is read again. This costs one request in
-// a hundred. Reading everything twice would cost a hundred in a hundred,
-// and prove less: an entry that is skipped twice looks like a deleted one.
+// The list is newest first and is read by offset, so it may shift while it is read. If an entry is created, it shifts
+// down, and an entry comes again on the next page. If an entry is deleted, it shifts up, and an entry is skipped, which
+// is worse, because an entry that is skipped twice counts as deleted. So each page starts with the last entry of the
+// previous page: the offset advances by one less than a page. As long as that entry is found again, anywhere on the
+// page, no entry before it was skipped. If it is not found, the list is read again. This costs one request in a
+// hundred. Reading every list twice would double the requests and prove less.
 //
-// A list ends with a page that brings nothing new, or that is not full and has the last of as many entries as the
-// total that the reply states.
+// A list ends with a page that has no new entry, or with a page that is not full, if as many entries came as the total
+// that the reply states.
 //
-// It cannot see an entry that changes its place in the order, or its status while
-// a list beyond the reach of offsets is read status by status. For the latter the
-// total of the whole list is a check, if the service states one.
+// The lister cannot see that an entry changes its place in the order. If a list is too long for offsets and is read
+// status by status, it cannot see either that an entry changes its status, unless the service states the total of the
+// whole list.
 type lister struct {
 	c        *Client
 	of       resource
@@ -64,8 +61,8 @@ type lister struct {
 type passage struct {
 	entities []Entity
 	seen     map[string]bool
-	total    int64  // as last stated; -1: not
-	refused  string // the first entry that is not one, and why
+	total    int64  // the last stated total; -1: none
+	refused  string // the first unrecognized entry, and why
 	end      walkResult
 	why      string
 }
@@ -73,14 +70,14 @@ type passage struct {
 type walkResult int
 
 const (
-	complete     walkResult = iota // every page joins the one before, and the end is proven
-	shifted                        // a page does not join
-	endless                        // no end within the offsets
-	stuck                          // the same page again
+	complete     walkResult = iota // every page overlaps the previous one, and the end is proven
+	shifted                        // a page does not overlap the previous one
+	endless                        // no end within the allowed offsets
+	stuck                          // the same page came again
 	unrecognized                   // an entry is not recognized
 )
 
-// list reads the list whole, or status by status where it is too long for that.
+// list reads the entire list or, if it is too long for offsets, reads it status by status.
 func (l *lister) list(ctx context.Context) (Listing, error) {
 	p, err := l.untilStable(ctx, l.statuses)
 	if err == nil && p.end == endless {
@@ -92,8 +89,8 @@ func (l *lister) list(ctx context.Context) (Listing, error) {
 	return Listing{Entities: p.entities, Complete: p.end == complete, Why: p.why, Requests: l.requests}, nil
 }
 
-// byStatus reads the list a status at a time, and adds the entries that a walk over all of them saw. It compares the
-// sum with the total of the whole list, if the service states one.
+// byStatus reads the list one status at a time, and adds the entries to those that a walk over all statuses saw. It
+// compares their number with the total of the whole list, if the service states one.
 func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	whys := []string{}
 	for _, status := range l.statuses {
@@ -117,8 +114,8 @@ func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	return all, nil
 }
 
-// untilStable repeats the walk until one ends well or the attempts are used up. After a bad end it returns the
-// entries that all walks saw.
+// untilStable repeats the walk until one is complete or the attempts are used up. If none is complete, it returns the
+// entries that any of them saw.
 func (l *lister) untilStable(ctx context.Context, statuses []string) (passage, error) {
 	var before passage
 	for restarts := 0; ; restarts++ {
@@ -158,8 +155,7 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 	}
 }
 
-// hasEnded decides whether the walk ends at a page that begins at an offset, and how. news reports whether the page
-// brought entries that were not known.
+// hasEnded reports whether the walk ends with the page at an offset, and records how. news: the page had new entries.
 func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 	n := part.shown
 	switch {
@@ -179,12 +175,12 @@ func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 	return true
 }
 
-// next returns the offset of the page behind one, and the entry that it begins with; empty: it may begin with any.
+// next returns the offset of the next page, and the entry that it must contain; empty: any.
 func (part listPage) next(offset int) (next int, last string) {
 	switch n := part.shown; {
 	case n == 1: // the offset has to move on
 		return min(offset+1, maxOffset), ""
-	case part.refused != "": // perhaps the entry that the next page begins with
+	case part.refused != "": // the last entry may be the unrecognized one
 		return min(offset+n-1, maxOffset), ""
 	default:
 		return min(offset+n-1, maxOffset), part.entries[len(part.entries)-1].ID
@@ -216,7 +212,7 @@ func (l *lister) page(ctx context.Context, statuses []string, offset int, p *pas
 	return part, nil
 }
 
-// add adds the entries that are not known yet.
+// add adds the new ones of some entries.
 func (p *passage) add(entries []Entity) {
 	for _, e := range entries {
 		if !p.seen[e.ID] {
@@ -226,8 +222,8 @@ func (p *passage) add(entries []Entity) {
 	}
 }
 
-// entity asks for an entity of a kind at one of the service's paths: a creative or, under the ID of a campaign, the
-// campaign or a part of it.
+// entity requests a creative, a campaign, or a part of a campaign. path is the name of its path in the service file,
+// and id is that of the creative or the campaign.
 func entity(ctx context.Context, c *Client, kind, path, id string) (Entity, error) {
 	of := "campaign"
 	if kind == KindCreative {
@@ -239,7 +235,7 @@ func entity(ctx context.Context, c *Client, kind, path, id string) (Entity, erro
 	return askFor(ctx, c, kind, id, kind+" "+id, c.service.Path(path, id))
 }
 
-// askFor asks for one entity of a kind.
+// askFor requests one entity of a kind.
 func askFor(ctx context.Context, c *Client, kind, id, what, path string) (e Entity, err error) {
 	about := ofAccount
 	if id != "" {
@@ -252,7 +248,7 @@ func askFor(ctx context.Context, c *Client, kind, id, what, path string) (e Enti
 	return e, err
 }
 
-// refuse is the error for an ID that is none, before it becomes part of a path.
+// refuse returns the error for an invalid ID, which must not become part of a path.
 func refuse(what, id string) error {
 	return &ReadError{What: what + " " + quote([]byte(id), 60), Reason: "this is not an ID of a " + what,
 		Err: ErrContract}

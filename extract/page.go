@@ -15,29 +15,29 @@ import (
 	"spendsync/schema"
 )
 
-// Page is one page of a walk. Its Items and its Raw are lent: they are good until the next page is
-// asked for, which is read into the same memory. Copy what has to live longer, down to each [Value].
+// Page is one page of a walk. Its Items and Raw are valid until the next page is requested, which overwrites them. Copy
+// everything that must live longer, down to each [Value].
 type Page[T any] struct {
 	Number      int
-	Total       int64        // rows on all pages, as the page states it; -1: it states none
+	Total       int64        // number of rows on all pages that the page states; -1: none
 	Items       []T          // values are slices of Raw, or of a rebuilt reply
 	Raw         []byte       // the reply's body as received, decompressed
 	Unknown     []UnknownKey // keys that the description does not name, each once
 	NotObjects  []int        // rows that are not JSON objects, from 1; their items are empty
 	Requests    int          // sent for this page, retries included
-	Fingerprint string       // tells the reply from every other, see [Fingerprint]
+	Fingerprint string       // see [Fingerprint]
 }
 
-// Fingerprint is the SHA-256 of a reply's body, and of the rules by which it is
-// decoded: equal fingerprints give equal rows.
+// Fingerprint returns the SHA-256 of a reply's body, together with the version of the rules by which it is decoded:
+// equal fingerprints give equal rows.
 func Fingerprint(s *service.Service, body []byte) string {
 	return fmt.Sprintf("%s:%s%x", schema.ReplyRules, s.Mark(), sha256.Sum256(body))
 }
 
 // UnknownKey is a key in a reply that the service's description does not name.
 type UnknownKey struct {
-	Path string // such as "data[].brand_new"
-	Type string // JSON type of its first value; "column" where only the list of columns has it
+	Path string // for example "data[].brand_new"
+	Type string // JSON type of its first value; "column": only the list of columns has it
 }
 
 // paged is a question whose answer comes in pages.
@@ -45,34 +45,34 @@ type paged[T any] struct {
 	what  string // "spend 2026-03-08"
 	path  string
 	query url.Values // without page and page_size
-	size  int        // rows a page
-	// service is what the replies are assumed to be like; nil: the embedded assumptions.
+	size  int        // rows per page
+	// service is the description of the replies; nil: the embedded one.
 	service *service.Service
-	// decode parses a reply. It reuses the capacity of room for the rows and overwrites its content.
+	// decode decodes a reply. It may reuse the memory of room for the rows.
 	decode func(body []byte, room []T) (pageReply[T], error)
 }
 
-// pageReply is one reply decoded, with nothing proven yet.
+// pageReply is one decoded reply of which nothing is proven yet.
 type pageReply[T any] struct {
 	columns    []string
 	items      []T
 	pagination *pagination // nil: a service from before April 2026
 	unknown    []UnknownKey
 	notObjects []int // rows, from 1
-	more       bool  // it states that more follows
+	more       bool  // the reply states that more rows follow
 }
 
-// room is the memory that a walk reads each of its pages into.
+// room is the memory into which a walk reads each of its pages.
 type room[T any] struct {
 	body  []byte
 	items []T
 }
 
-// pagination is a reply's place among the pages.
+// pagination is the position of a page among all pages.
 type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 
-// pages walks the pages of a question to the last one that they state, and gathers in seen what they state of their
-// completeness. Nothing follows an error.
+// pages walks the pages of a question up to the last one that they state, and puts what they state about their
+// completeness into seen. Nothing follows an error.
 func pages[T any](ctx context.Context, c *Client, q paged[T], seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		var r room[T]
@@ -100,7 +100,7 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], seen *Evidence) it
 	}
 }
 
-// prove walks replies that were kept as [pages] walks those that are asked for.
+// prove walks stored replies as [pages] walks requested ones.
 func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error], seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		w := newWalk(q)
@@ -141,7 +141,7 @@ func asPage[T any](n int, a *pageReply[T], s *service.Service, body []byte) Page
 	return p
 }
 
-// withReply adds a copy of the page to an error that shows on it.
+// withReply adds a copy of the page to the error that it caused.
 func withReply(err error, page []byte) error {
 	if e, ok := errors.AsType[*UnprovenError](err); ok {
 		e.Reply = bytes.Clone(page)
@@ -177,7 +177,7 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, to *room
 
 func pageName(what string, n int) string { return what + " page " + strconv.Itoa(n) }
 
-// count words a number of items for people.
+// count describes a number of items for people.
 func count(n int64, one string) string {
 	if n == 1 {
 		return "1 " + one

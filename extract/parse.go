@@ -2,11 +2,11 @@ package extract
 
 import "spendsync/extract/service"
 
-// The kinds of what belongs to a campaign; me, limits and balance are the account's.
+// The kinds of entities that belong to a campaign; the others, me, limits and balance, belong to the account.
 const KindCampaign, KindCreative, KindSources = "campaign", "creative", "source settings of"
 
-// parseEntity takes an entity out of a reply. The ID is that of a creative or of the campaign that it is, or a part of;
-// the account's have none.
+// parseEntity decodes the entity in a reply. id is that of the requested creative or campaign; it is empty for the
+// account's entities.
 func parseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, err error) {
 	doc, err := document(reply)
 	if err != nil {
@@ -37,7 +37,7 @@ func parseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, e
 	return Entity{ID: id, Raw: doc, Fields: fields}, nil
 }
 
-// asked returns the entity that was asked for, or an error that names another one in its place.
+// asked returns the requested entity; if the reply contains another one instead, the error names it.
 func asked(kind, id string, doc Value, wanted, any resource) (Entity, error) {
 	e, err := wanted.one(doc)
 	if err == nil {

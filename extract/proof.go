@@ -6,40 +6,40 @@ import (
 	"net/http"
 )
 
-// maxRows and maxPages are the longest answer that is read. They bound the cost of a service that makes up pages
-// without end.
+// maxRows and maxPages bound an answer, in case a service sends pages without end.
 const (
 	maxRows  = 100_000_000
 	maxPages = 100_000
 )
 
-// Evidence is what the pages of one read state of its completeness. The rows are compared with it by their keys, once
-// they are known: see transform.DayRows.
+// Evidence is what the pages of one read state about their completeness. The caller compares it with the rows once
+// their keys are known: see transform.DayRows.
 type Evidence struct {
 	Rows  int64 // of all pages
 	Pages int
-	Total int64 // the number of rows that every page states; -1: the reply has no pagination
-	// Full: there is no pagination, and the reply has as many rows as a page may have: others may follow it.
+	Total int64 // the number of rows that the pages state; -1: there is no pagination
+	// Full: there is no pagination, and the reply has as many rows as a page may have, so that more rows may exist.
 	Full bool
-	// Against is the first thing that does not add up: a total that changes, a number of pages that does not fit it, a
-	// page without rows before the last, or a last page that states that more follows. Empty: nothing.
+	// Against is the first contradiction: a total that changes, a number of pages that does not fit the total, an empty
+	// page before the last, or a last page that states that more rows follow. Empty: there is none.
 	Against string
 }
 
-// pageWalk follows pages to the last one and gathers what they state. It refuses a page that states another place.
+// pageWalk follows pages to the last one and collects what they state. It refuses a page that states another page
+// number.
 type pageWalk[T any] struct {
 	q    paged[T]
 	seen Evidence
-	last int64 // page, as the pages state it
-	done bool  // no further page is asked for
-	// full are the rows of the last page, if it is full; isRepeat: the page behind it has nothing else.
+	last int64 // the number of the last page, as the pages state it
+	done bool  // no further page is requested
+	// full is the rows of the last page, if it is full. isRepeat: the page after it has the same rows.
 	full     map[string]bool
 	isRepeat bool
 }
 
 func newWalk[T any](q paged[T]) *pageWalk[T] { return &pageWalk[T]{q: q, seen: Evidence{Total: -1}} }
 
-// against records what does not add up, the first time.
+// against records the first contradiction.
 func (w *pageWalk[T]) against(format string, args ...any) {
 	if w.seen.Against == "" {
 		w.seen.Against = fmt.Sprintf(format, args...)
@@ -52,7 +52,7 @@ func (w *pageWalk[T]) add(n int, a *pageReply[T]) error {
 	switch {
 	case w.seen.Rows+rows > maxRows || n >= maxPages:
 		return w.contract(n, "no end after %d rows on %d pages", w.seen.Rows+rows, n)
-	case n > 1 && int64(n) > w.last && w.hasAll(a.items): // a page after the last one brought nothing new
+	case n > 1 && int64(n) > w.last && w.hasAll(a.items): // the page after the last one has no new rows
 		w.done, w.isRepeat = true, rows > 0
 		return nil
 	case g == nil:
@@ -71,8 +71,8 @@ func (w *pageWalk[T]) add(n int, a *pageReply[T]) error {
 	return nil
 }
 
-// end decides whether a page is the last that is asked for. Behind a full last page another is: a total that leaves
-// rows out shows there. Where it is declared that totals leave rows out, they end nothing.
+// end decides whether a page is the last to request. After a full last page one more is requested, which shows whether
+// the total omits rows. If the service file declares that totals omit rows, they do not end the walk.
 func (w *pageWalk[T]) end(n int, rows int64, g *pagination, more bool) {
 	isLast, counts := int64(n) >= g.totalPages, w.q.service.CountsRows()
 	w.done = rows < g.pageSize && (isLast || !counts)
@@ -88,8 +88,7 @@ func (w *pageWalk[T]) end(n int, rows int64, g *pagination, more bool) {
 	}
 }
 
-// hasAll reports whether the full last page has all rows of the page behind it: some services answer with its rows
-// again.
+// hasAll reports whether the full last page contains all rows of the page after it: some services repeat the last page.
 func (w *pageWalk[T]) hasAll(items []T) bool {
 	for _, item := range items {
 		if !w.full[fmt.Sprint(item)] {
@@ -99,7 +98,7 @@ func (w *pageWalk[T]) hasAll(items []T) bool {
 	return true
 }
 
-// rememberLast keeps the rows of a full last page.
+// rememberLast stores the rows of a full last page.
 func (w *pageWalk[T]) rememberLast(items []T) {
 	w.full = make(map[string]bool, len(items))
 	for _, item := range items {
@@ -107,7 +106,7 @@ func (w *pageWalk[T]) rememberLast(items []T) {
 	}
 }
 
-// hold holds what a page states of all pages against itself, and against the page before.
+// hold compares what a page states about all pages with its rows and with the previous page.
 func (w *pageWalk[T]) hold(n int, rows int64, g *pagination) {
 	if rows > g.pageSize {
 		w.against("page %d: %s, and its page_size is %d", n, count(rows, "row"), g.pageSize)
@@ -122,7 +121,7 @@ func (w *pageWalk[T]) hold(n int, rows int64, g *pagination) {
 	}
 }
 
-// addUnpaged adds a reply without pagination, as the service sent them before April 2026: it is the only page.
+// addUnpaged adds a reply without pagination, the form before April 2026: it is the only page.
 func (w *pageWalk[T]) addUnpaged(n int, rows int64, more bool) error {
 	if n > 1 {
 		return w.contract(n, "it has no pagination, which page 1 has")
@@ -135,8 +134,8 @@ func (w *pageWalk[T]) addUnpaged(n int, rows int64, more bool) error {
 	return nil
 }
 
-// isBehind reports whether an answer that refuses a page, or states another place, is to a page behind the last: it is
-// the end.
+// isBehind reports whether the service refused the page after the last one, or answered with another page: either is
+// the end of the walk.
 func (w *pageWalk[T]) isBehind(n int, err error) bool {
 	e, ok := errors.AsType[*ReadError](err)
 	return ok && n > 1 && int64(n) > w.last && e.Err == ErrContract && e.Status < 500

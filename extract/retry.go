@@ -14,27 +14,26 @@ import (
 )
 
 const (
-	// firstWait and longestWait bound the wait before a request is sent again.
-	// Each wait is drawn from nothing up to the bound, so that clients which
-	// failed together do not come back together.
+	// firstWait and longestWait bound the wait before a request is sent again. Each wait is random between zero and the
+	// bound, so that clients that failed together do not retry together.
 	firstWait   = 500 * time.Millisecond
 	longestWait = 30 * time.Second
 
-	// fewRetries is how often a reply that is no valid JSON is asked for again, and a URL that may be wrong.
+	// fewRetries is how often a request is sent again if its reply is not valid JSON, or if its URL may be wrong.
 	fewRetries = 2
 
-	// maxHold is the longest wait that the service can ask for: past it, a number
-	// is a mistake, and waiting a day is giving up anyway.
+	// maxHold is the longest pause that the service can ask for. A longer one is a mistake, and waiting a day is giving
+	// up anyway.
 	maxHold = 24 * time.Hour
 )
 
-// reply is an accepted body, with the effort to get it.
+// reply is an accepted body, with the number of requests that it took.
 type reply struct {
 	body     []byte
 	requests int
 }
 
-// read asks a question until it is answered, refused for good, or the client's patience is used up, see [breaker]. Its
+// read sends a question until it is answered, refused for good, or the retry budget is used up, see [breaker]. Its
 // errors are *ReadError, or the context's error with the question's name.
 func (c *Client) read(ctx context.Context, q question) (reply, error) {
 	r := reading{c: c, q: q, wait: newBackOff(), memory: memory{of: c.inFlight}}
@@ -53,7 +52,7 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 		c.limit.release(true)
 		if f == nil {
 			took := time.Since(sent)
-			if took > time.Duration(c.timeout.Load()) { // all answers may take that long
+			if took > time.Duration(c.timeout.Load()) { // other answers may take as long
 				c.timeout.Store(int64(2 * took))
 			}
 			c.isAnswered.Store(true)
@@ -76,7 +75,7 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 			continue
 		}
 		if f.kind == ErrAuth && c.keys.wereAccepted(keys) {
-			f.pass() // what was good a moment ago is not bad now: a limit, or a failure of the service
+			f.pass() // credentials that worked a moment ago are still valid, so this failure passes
 		}
 		if f.timedOut {
 			r.longer = 2 * timeout
@@ -93,15 +92,15 @@ type reading struct {
 	q        question
 	wait     *backoff.ExponentialBackOff
 	attempts int
-	failures [retryInBudget + 1]int // by how often they may be sent again
+	failures [retryInBudget + 1]int // number of failures, by their kind of retry
 	renewed  bool                   // the credentials were read again
 	memory   memory                 // of the reply that is being read
 
-	longer time.Duration // for the next request, after one that had no complete reply in time
+	longer time.Duration // timeout of the next request, after one that timed out
 }
 
-// newBackOff draws each wait from the whole range (full jitter): the library
-// randomizes around an interval, so the interval is half of the bound.
+// newBackOff returns a backoff with full jitter. The library randomizes around an interval, so the interval is half of
+// the bound.
 func newBackOff() *backoff.ExponentialBackOff {
 	b := &backoff.ExponentialBackOff{
 		InitialInterval: firstWait / 2, MaxInterval: longestWait / 2, Multiplier: 2, RandomizationFactor: 1,
@@ -110,9 +109,9 @@ func newBackOff() *backoff.ExponentialBackOff {
 	return b
 }
 
-// acquire waits until a request may be sent: for a pause that the service asked for, and for the limit per minute.
-// Each acquire without an error is followed by one release of the limiter. Queueing for our own limit is not the
-// service's failure, and no waiting.
+// acquire waits until a request may be sent: for a pause that the service asked for, and for the limit per minute. Each
+// acquire without an error must be followed by one release of the limiter. Queueing for our own limit is not charged to
+// the retry budget, because the service did not fail.
 func (r *reading) acquire(ctx context.Context) error {
 	for {
 		if err := r.waitForPause(ctx); err != nil {
@@ -124,12 +123,12 @@ func (r *reading) acquire(ctx context.Context) error {
 		if r.c.breaker.paused() == 0 && (r.attempts > 0 || r.c.breaker.left(false) > 0) {
 			return nil
 		}
-		r.c.limit.release(false) // meanwhile another request was asked to wait, or waited in vain
+		r.c.limit.release(false) // meanwhile the service asked for a pause, or the budget was used up
 	}
 }
 
-// waitForPause waits as long as the service asked any request of the client to wait, or gives up where that is longer
-// than the client's patience.
+// waitForPause waits for a pause that the service asked any request of the client for, or gives up if the pause is
+// longer than the rest of the retry budget.
 func (r *reading) waitForPause(ctx context.Context) error {
 	for {
 		pause, left := r.c.breaker.paused(), r.c.breaker.left(r.attempts > 0)
@@ -151,7 +150,8 @@ func (r *reading) waitForPause(ctx context.Context) error {
 	}
 }
 
-// retry waits, and returns without an error when the failed request, sent at an instant, should be sent again.
+// retry waits until a failed request may be sent again. It returns an error if the read ends instead. sent is when the
+// request was sent.
 func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	r.failures[f.retry]++
 	if f.retry == retryNever || r.failures[retryOnce] > 1 || r.failures[retryBriefly] > fewRetries {
@@ -162,7 +162,7 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	r.c.lastFailure.Store(f)
 	left := b.left(true)
 	if f.pause <= r.c.budget || left == 0 {
-		// A longer one may be that of one endpoint, until another request is asked to wait, too.
+		// A longer pause may be meant for one endpoint only, until another request is asked to wait, too.
 		b.pause(f.pause)
 	}
 	switch {
@@ -177,19 +177,19 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	}
 	wait := min(r.wait.NextBackOff(), left)
 	level := slog.LevelDebug
-	if r.c.warned.CompareAndSwap(false, true) { // one line tells of an outage
+	if r.c.warned.CompareAndSwap(false, true) { // warn once of an outage
 		level = slog.LevelWarn
 	}
 	r.c.log.Log(ctx, level, "read again", "what", r.q.what, "attempt", r.attempts, "wait_ms",
 		max(wait, f.pause).Milliseconds(), "reason", f.reason)
-	// The backoff comes on top of a pause, so that not all return in the same instant.
+	// The backoff comes on top of a pause, so that not all requests return at the same instant.
 	if err := r.waitForPause(ctx); err != nil {
 		return err
 	}
 	return r.sleep(ctx, min(wait, b.left(true)))
 }
 
-// usedUp states that the budget is used up.
+// usedUp adds to a reason that the budget is used up.
 func (r *reading) usedUp(reason string) string {
 	return fmt.Sprintf("%s, and the retry budget of %v is used up", reason, r.c.budget)
 }
@@ -230,9 +230,9 @@ func (r *reading) fail(kind error, f *failure, reason string) error {
 	return e
 }
 
-// retryAfter is how long the reply asks to wait: seconds or a date (RFC 9110,
-// section 10.2.3). What is neither, negative or past asks for nothing. A date is
-// measured against the reply's own, for the clocks of two machines differ.
+// retryAfter returns how long a reply asks to wait: in seconds or until a date (RFC 9110, section 10.2.3). Invalid,
+// negative and past values ask for nothing. A date is compared with the reply's own Date, because the clocks of two
+// machines differ.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text == "" {

@@ -1,20 +1,20 @@
 // # Replies that the description does not show
 //
-// The description names the fields of the advertiser API and shows no reply. What it leaves open is declared, in
-// lines of package service; these are the rules:
+// The description names the fields of the advertiser API and shows no reply. The lines of package service declare what
+// it leaves open. The rules:
 //
-//   - JSON is strict, as it is for the report: valid, one value, no key twice. What is not UTF-8 in a text, and half a
-//     character, is U+FFFD. An empty body and a bare null are no answer, and are asked for again.
-//   - A list is an array, or an object with one array of objects; where there are several, a line of lists names the
-//     one. It is asked for until a page brings nothing new, or has the last of as many entries as the total that the
-//     line paging.total declares.
-//   - An entity is the object that has its ID, directly or one level deeper; source settings are the object with a key
-//     of the lines of sources. The ID of the entity that was asked for has to be the one asked for.
+//   - JSON is strict, as in the report: valid, one value, no duplicate keys. Invalid UTF-8 and half a surrogate pair
+//     become U+FFFD. An empty body and a bare null are not answers, and are requested again.
+//   - A list is an array, or an object with one array of objects; if it has several, a line of lists names the right
+//     one. Pages are requested until one has no new entry, or until as many entries came as the total under the line
+//     paging.total.
+//   - An entity is the object that has its ID, or contains that object directly. Source settings are the object with a
+//     key of the lines of sources. The ID must be the requested one.
 //   - An ID is a text or a whole number. An unrecognized entry does not affect the others, but makes the list
 //     incomplete.
-//   - Keys are written as the lines have them.
+//   - Keys must be spelled exactly as in the lines.
 //
-// A reply of any other form is [ErrContract], which names its keys and the line that would name them.
+// A reply of any other form is [ErrContract]; the error lists its keys and the line that may name them.
 package extract
 
 import (
@@ -29,25 +29,25 @@ import (
 	"spendsync/schema"
 )
 
-// Entity is one object of the account as the service described it, taken out of
-// its envelope. Its values are JSON as received, without the blanks in between.
+// Entity is one object of the account, taken out of its envelope. Its values are JSON as received, without the blanks
+// in between.
 type Entity struct {
 	ID     string           // empty for an object without one
-	Raw    []byte           // its own JSON, all of it; nil for an entity that was not read
+	Raw    []byte           // its entire JSON; nil: the entity was not read
 	Fields map[string]Value // the members of the object; slices of Raw
 }
 
-// resource describes how one kind of entity is recognized.
+// resource describes how entities of one kind are recognized.
 type resource struct {
 	service *service.Service
 	name    string // "campaign", for errors
-	plural  string // of its lists; empty: there are none
-	line    string // with the keys that it is recognized by, for errors
-	// id returns the ID of an object that is the entity.
+	plural  string // names its lists; empty: there are none
+	line    string // names the lines with the keys that identify it, for errors
+	// id returns the ID of an object; ok is false if the object is not such an entity.
 	id func(fields map[string]Value) (id string, ok bool)
 }
 
-// one returns the entity in a reply, or in an entry of a list: the object that has the ID.
+// one returns the entity in a reply or in an entry of a list: the object itself, or one directly within it.
 func (r resource) one(v Value) (Entity, error) {
 	fields, ok := v.Object()
 	if !ok {
@@ -75,7 +75,7 @@ func (r resource) one(v Value) (Entity, error) {
 	return Entity{}, contractf("which object is the %s: %s have an ID of one", r.name, strings.Join(keys, " and "))
 }
 
-// idKeys are the keys that the entity is recognized by.
+// idKeys lists the keys that identify the entity.
 func (r resource) idKeys() string {
 	if !strings.HasPrefix(r.line, "ids.") {
 		return "as built in"
@@ -86,13 +86,13 @@ func (r resource) idKeys() string {
 // listPage is one page of a list.
 type listPage struct {
 	entries []Entity
-	shown   int    // entries on the page, those that were refused included
-	refused string // the first entry that is not one, and why
-	total   int64  // of the whole list, as far as the page states it; else -1
+	shown   int    // number of entries on the page, refused ones included
+	refused string // the first unrecognized entry, and why
+	total   int64  // entries of the whole list, as the page states it; -1: it does not
 }
 
-// list takes the entries out of a reply. An entry that is not recognised costs no other; a list
-// with no valid entry is rejected.
+// list returns the entries of a reply. An unrecognized entry does not affect the others, but a list without any valid
+// entry is refused.
 func (r resource) list(body []byte) (part listPage, err error) {
 	doc, err := document(body)
 	if err != nil {
@@ -120,8 +120,8 @@ func (r resource) list(body []byte) (part listPage, err error) {
 	return part, nil
 }
 
-// array returns the entries of a list: of the reply itself if it is an array, else of the array that a line of the
-// service file names, else of the only array of objects in the reply.
+// array returns the entries of a list: the reply itself if it is an array, or the array that a line of the service file
+// names, or the only array of objects in the reply.
 func (r resource) array(doc Value) ([]Value, error) {
 	if values, ok := doc.Array(); ok {
 		return values, nil
@@ -142,7 +142,7 @@ func (r resource) array(doc Value) ([]Value, error) {
 		return all[0].values, nil
 	case len(filled) == 1:
 		return filled[0].values, nil
-	case len(all) == 0: // deeper ones need a line
+	case len(all) == 0: // a deeper array is used only if a line names it, so list the candidates
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
 			inner, _ := fields[key].Object()
 			all = append(all, arraysOfObjects(key+".", inner)...)
@@ -163,7 +163,7 @@ type foundList struct {
 	values []Value
 }
 
-// arraysOfObjects are the members of an object that are arrays of nothing but objects, in the order of their keys.
+// arraysOfObjects returns the members of an object that are arrays of objects only, in the order of their keys.
 func arraysOfObjects(prefix string, fields map[string]Value) (lists []foundList) {
 	isOther := func(v Value) bool { return len(v) == 0 || v[0] != '{' }
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
@@ -174,7 +174,7 @@ func arraysOfObjects(prefix string, fields map[string]Value) (lists []foundList)
 	return lists
 }
 
-// keysOfLevels returns the keys of an object and of the objects in it.
+// keysOfLevels returns the keys of an object and of the objects directly within it.
 func keysOfLevels(outer map[string]Value) map[string]Value {
 	seen := maps.Clone(outer)
 	for key, value := range outer {
@@ -186,7 +186,7 @@ func keysOfLevels(outer map[string]Value) map[string]Value {
 	return seen
 }
 
-// byID recognizes entities by an ID under a key of the line ids; want is the ID that was asked for; empty: any.
+// byID recognizes entities by an ID under a key of a line ids. want is the requested ID; empty: any.
 func byID(s *service.Service, name, want string) func(map[string]Value) (string, bool) {
 	return func(fields map[string]Value) (string, bool) {
 		for _, key := range s.Names("ids." + name) {
@@ -198,7 +198,7 @@ func byID(s *service.Service, name, want string) func(map[string]Value) (string,
 	}
 }
 
-// IDOf returns the ID that a value is: a text without the blanks around it, or the digits of a whole number.
+// IDOf returns a value as an ID: a text without surrounding blanks, or the digits of a whole number.
 func IDOf(v Value) (id string, ok bool) {
 	id, ok = v.ID().Text()
 	id = strings.TrimSpace(id)
@@ -208,16 +208,16 @@ func IDOf(v Value) (id string, ok bool) {
 // maxID is the longest ID, in bytes. The description allows 40 characters.
 const maxID = 200
 
-// IsID reports whether a text can be an ID: no blanks around it, no control character, no U+FFFD, and nothing that has
-// a meaning in a path. An ID of another form than the description gives is one, too.
+// IsID reports whether a text can be an ID: no surrounding blanks, no control characters, no U+FFFD, and nothing that
+// has a meaning in a path. It accepts other forms than the description's.
 func IsID(s string) bool {
 	return s != "" && len(s) <= maxID && s == strings.TrimSpace(s) && s != "." && s != ".." &&
 		!strings.ContainsAny(s, "/\\?#%") &&
 		!strings.ContainsFunc(s, unicode.IsControl) && !strings.ContainsRune(s, utf8.RuneError)
 }
 
-// IsToken reports whether a text consists of 1 to 40 letters, digits, underscores and hyphens, as all IDs that the
-// description shows.
+// IsToken reports whether a text consists of 1 to 40 letters, digits, underscores and hyphens. All IDs in the
+// description do.
 func IsToken(s string) bool {
 	return len(s) >= 1 && len(s) <= 40 && strings.Trim(s,
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""

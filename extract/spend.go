@@ -14,18 +14,18 @@ import (
 	"spendsync/schema"
 )
 
-// maxPageSize is the largest page that the report gives.
+// maxPageSize is the largest page that the report allows.
 const maxPageSize = 10_000
 
-// SpendLine is one row of the report, with unmodified values. It lives as long as its page.
+// SpendLine is one row of the report, with unmodified values. It is valid as long as its page.
 type SpendLine struct {
 	Date, CampaignID, CampaignName, CreativeID, SourceID Value
 	TotalSpend, Clicks, Impressions, Conversions         Value
 	Currency                                             Value // of the spend, if the row names one
-	JSON                                                 Value // all of the row
+	JSON                                                 Value // the entire row
 }
 
-// spendForm is the form of rows of the report.
+// spendForm maps the columns of the report to the fields of a SpendLine.
 func spendForm(s *service.Service) rowForm[SpendLine] {
 	return rowForm[SpendLine]{s, (*SpendLine).place}
 }
@@ -58,29 +58,29 @@ func (l *SpendLine) place(column string) *Value {
 	return nil
 }
 
-// SpendQuestion is what is asked for of a day's report.
+// SpendQuestion selects a day's report, or a part of it.
 type SpendQuestion struct {
 	Day      schema.Date
-	PageSize int // rows a page; 0: [maxPageSize]
-	// Campaign and Creative limit the answer to one of them; empty: they do not.
+	PageSize int // rows per page; 0: [maxPageSize]
+	// Campaign and Creative limit the answer to one campaign or creative; empty: no limit.
 	Campaign, Creative string
 }
 
-// Spend walks the report of one Chicago day, or of one campaign or creative of it, to the last page that it states.
-// Range over it once: another range asks the service again. What the pages state of their completeness is in seen after
-// a walk; the caller weighs it. A reply that lacks one of its parts, or a column that was asked for, is [ErrContract].
-// Nothing follows an error. A page is valid until the next one is requested, see [Page].
+// Spend walks the report of one Chicago day, or of one campaign or creative of it, up to the last page that it states.
+// Each range over the sequence sends new requests. After a walk, seen holds what the pages state about their
+// completeness; the caller must check it. A reply without one of its parts, or without a requested column, is
+// [ErrContract]. Nothing follows an error. A page is valid until the next one is requested, see [Page].
 func (c *Client) Spend(ctx context.Context, q SpendQuestion, seen *Evidence) iter.Seq2[Page[SpendLine], error] {
 	return pages(ctx, c, spendPages(c.service, q), seen)
 }
 
-// ProveSpend walks replies of the report that were kept, in the order of their pages, as [Client.Spend] does.
+// ProveSpend walks stored replies of the report, in the order of their pages, as [Client.Spend] does.
 func ProveSpend(s *service.Service, q SpendQuestion, bodies iter.Seq2[[]byte, error],
 	seen *Evidence) iter.Seq2[Page[SpendLine], error] {
 	return prove(spendPages(s, q), bodies, seen)
 }
 
-// spendPages is the question for a day.
+// spendPages returns the question for a day.
 func spendPages(s *service.Service, q SpendQuestion) paged[SpendLine] {
 	what, query := "spend "+q.Day.String(), reportQuery(s, q.Day, q.Day, s.ReportColumns(), true)
 	for name, id := range map[string]string{"campaign_id": q.Campaign, "creative_id": q.Creative} {
@@ -95,7 +95,7 @@ func spendPages(s *service.Service, q SpendQuestion) paged[SpendLine] {
 	}
 }
 
-// DayOf returns the day in a text of the report: 2026-03-08, or a form of the line times.days.
+// DayOf parses a day of the report: 2026-03-08, or a form of the line times.days.
 func DayOf(s *service.Service, text string) (day schema.Date, ok bool) {
 	if day, err := schema.ParseDate(text); err == nil {
 		return day, true
@@ -115,14 +115,14 @@ func DayOf(s *service.Service, text string) (day schema.Date, ok bool) {
 	return 0, false
 }
 
-// noDay reports a text that is no day of the report, and the line that names its form.
+// noDay describes a text that is not a day, with the line of the service file for its form.
 func noDay(v Value) string {
 	return fmt.Sprintf("date %s is not a day; its form, in Go's layout, is a line times.days of "+
 		`SPENDSYNC_SERVICE_FILE, for example times.days: "01/02/2006"`, printable(v, 60))
 }
 
-// DecodeSpend reads one stored reply of the report as [Client.Spend] does; nothing is proven. An unreadable reply is
-// refused with [ErrContract] and its place. The page belongs to the caller as long as the body does.
+// DecodeSpend decodes one stored reply of the report as [Client.Spend] does, without proving anything. The error for an
+// unreadable reply is [ErrContract], with the place. The page is valid as long as the body.
 func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
 	a, err := decodeSpend(s, body, nil)
 	if err != nil {
@@ -143,7 +143,7 @@ func decodeSpend(s *service.Service, body []byte, room []SpendLine) (pageReply[S
 	return a, a.lacks(s.ReportColumns())
 }
 
-// lacks is an error where columns are not there that were asked for.
+// lacks returns an error if requested columns are missing.
 func (a *pageReply[T]) lacks(wanted []string) error {
 	lacking := without(wanted, a.columns)
 	if len(lacking) == 0 {
@@ -154,7 +154,7 @@ func (a *pageReply[T]) lacks(wanted []string) error {
 		strings.Join(lacking, ", "), lacking[0])
 }
 
-// without returns the elements that a list lacks.
+// without returns the wanted names that a list lacks.
 func without(wanted, list []string) (lacking []string) {
 	for _, name := range wanted {
 		if !slices.Contains(list, name) {
@@ -164,7 +164,7 @@ func without(wanted, list []string) (lacking []string) {
 	return lacking
 }
 
-// reportQuery are the parameters of a question to the report.
+// reportQuery returns the parameters of a request to the report.
 func reportQuery(s *service.Service, from, to schema.Date, columns []string, creatives bool) url.Values {
 	asked := make([]string, len(columns))
 	for i, column := range columns {
@@ -180,10 +180,9 @@ func reportQuery(s *service.Service, from, to schema.Date, columns []string, cre
 	return q
 }
 
-// totalColumns make the service group by the date alone, if it groups by the requested dimensions. Its description
-// does not promise this.
+// totalColumns make the service group by the date alone, if it groups by the requested columns, which its description
+// does not promise.
 var totalColumns = []string{"date", "total_spend", "clicks"}
 
-// totalPageSize has room for a row a day over any range that the report reaches. A service
-// may give fewer a page.
+// totalPageSize has room for one row per day of the entire reach. A service may send fewer rows per page.
 const totalPageSize = 1000

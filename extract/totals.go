@@ -11,21 +11,19 @@ import (
 	"spendsync/schema"
 )
 
-// Totals are the service's own sums per day, to hold the sums of the rows
-// against.
+// Totals are the service's own sums per day, for comparison with the sums of the rows.
 type Totals struct {
 	Exists bool
 	Why    string // why there are none
-	// BeyondReach reports that there are none because the first day is older than the report's reach.
+	// BeyondReach: there are none because the first day is older than the report's reach.
 	BeyondReach bool
-	// Empty reports that there are no totals because a valid answer has no row. If one day alone was asked for, it may
-	// be a day without spend.
+	// Empty: there are none because a valid answer has no rows. If the question was about one day, it may be a day
+	// without spend.
 	Empty bool
-	// Decimals is the largest number of decimals of a total, six at most: if the rows have more, the service rounds
-	// its totals.
+	// Decimals is the largest number of decimals of a total, at most six. If the rows have more, the service rounds its
+	// totals.
 	Decimals int
-	// ByDay has every day that was asked for; one without a row has the total
-	// zero. It is nil where there are none.
+	// ByDay has every requested day; a day without a row has a total of zero. It is nil if there are no totals.
 	ByDay map[schema.Date]Total
 }
 
@@ -37,8 +35,8 @@ type Total struct {
 }
 
 // ControlTotals reads the service's own totals per day from one day to another, both included. They exist only if the
-// answer has one row per date; any other answer has the reason why there are none. A date outside of the requested
-// range and an invalid number are [ErrContract].
+// answer has one row per date; otherwise Why has the reason. A date outside of the requested range and an invalid
+// number are [ErrContract].
 func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Totals, error) {
 	t := Totals{Exists: true, ByDay: map[schema.Date]Total{}}
 	q := paged[SpendLine]{
@@ -74,7 +72,8 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 	return t, nil
 }
 
-// end ends an answer: the days without a row have a sum of 0, unless it is empty or its pages speak against it.
+// end completes the totals: days without a row have a total of zero. If the answer is empty or its pages contradict
+// each other, there are no totals.
 func (t *Totals) end(s *service.Service, seen *Evidence, from, to schema.Date) {
 	switch {
 	case seen.Against != "":
@@ -92,7 +91,7 @@ func (t *Totals) end(s *service.Service, seen *Evidence, from, to schema.Date) {
 	}
 }
 
-// add adds a page of an answer with one row per date, or returns why it is another kind of answer.
+// add adds a page of totals. If the answer is not one of totals per day, it sets Why.
 func (t *Totals) add(s *service.Service, p Page[SpendLine], from, to schema.Date) error {
 	for i, l := range p.Items {
 		if other := OtherCurrency(s, l.Currency); other != "" {
@@ -156,7 +155,8 @@ func totalOf(l SpendLine) (t Total, err error) {
 	return t, nil
 }
 
-// decimals counts the decimals in the text of a number; a number with an exponent has all that are stored.
+// decimals returns the number of decimals in a number's text, at most those of [schema.Money]; a number with an
+// exponent counts as having all of them.
 func decimals(digits []byte) int {
 	if bytes.ContainsAny(digits, "eE") {
 		return schema.MoneyDecimals
@@ -165,10 +165,8 @@ func decimals(digits []byte) int {
 	return min(len(fraction), schema.MoneyDecimals)
 }
 
-// Agrees reports whether the sums of a day's rows agree with the service's own:
-// clicks where both are known, and the spend to the millionth. Each value that
-// had to be rounded, among the rows or the total itself, may be off by half a
-// millionth.
+// Agrees reports whether the sums of a day's rows equal the service's own: clicks if both are known, and spend to the
+// millionth. Each rounded value, among the rows or the total itself, may be off by half a millionth.
 func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int) bool {
 	if t.Clicks.Valid && clicks.Valid && t.Clicks.V != clicks.V {
 		return false
@@ -180,8 +178,8 @@ func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int
 	return 2*max(off, -off) <= schema.Money(rounded)
 }
 
-// AgreesRounded reports the same where the service rounds: each of a number of rows may be off
-// by half of its last decimal, and so may the total.
+// AgreesRounded reports the same for a service that rounds: each of a number of rows may be off by half of its last
+// decimal, and so may the total.
 func (t Total) AgreesRounded(
 	spend schema.Money, clicks schema.Null[int64], rows int64, rowDecimals, totalDecimals int,
 ) bool {

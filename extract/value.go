@@ -12,17 +12,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Value is a JSON value as received, quotes and escapes included. It is nil
-// if the key was absent, which differs from null. It is a slice of the Raw of its
-// [Page], which is reused for the next page, or of its [Entity]: copy values that must
-// live longer. It is valid UTF-8: invalid bytes of a reply are U+FFFD in it. It may
-// contain an escape of half a character, for example \ud83d; its text has U+FFFD there.
+// Value is a JSON value as received, quotes and escapes included. It is nil if the key was absent, which differs from
+// null. It is a slice of its [Page]'s Raw, which the next page overwrites, or of its [Entity]'s: copy values that must
+// live longer. It is valid UTF-8: invalid bytes of a reply are replaced by U+FFFD. It may contain an escape of half a
+// surrogate pair, for example \ud83d, which becomes U+FFFD in its text.
 type Value []byte
 
 // Null reports whether the value is absent or null.
 func (v Value) Null() bool { return len(v) == 0 || string(v) == "null" }
 
-// appendText appends the decoded text, so that two spellings of one text are equal, and any other value unmodified.
+// appendText appends the decoded text of a string, so that two spellings of one text are equal, or any other value
+// unmodified.
 func (v Value) appendText(dst []byte) []byte {
 	switch {
 	case v.Null():
@@ -35,8 +35,8 @@ func (v Value) appendText(dst []byte) []byte {
 	return unquote(dst, v)
 }
 
-// unquote appends the decoded text of a JSON string, with U+FFFD for each half of a character. After a decoder of
-// [newDecoder] a text can have no other error.
+// unquote appends the decoded text of a JSON string, with U+FFFD for each half of a surrogate pair. A string that came
+// through [newDecoder] has no other errors.
 func unquote(dst, quoted []byte) []byte {
 	dst, _ = jsontext.AppendUnquote(dst, quoted)
 	return dst
@@ -50,7 +50,8 @@ func (v Value) Text() (string, bool) {
 	return string(v.appendText(nil)), true
 }
 
-// ID is the value as an ID: a whole number becomes the text of its digits, for 4711 and "4711" are one ID.
+// ID returns the value as an ID: a whole number becomes the text of its digits, because 4711 and "4711" are the same
+// ID.
 func (v Value) ID() Value {
 	if len(v) > 0 && v[0] != '"' && len(bytes.Trim(v, "0123456789")) == 0 {
 		return slices.Concat(Value(`"`), v, Value(`"`))
@@ -61,11 +62,11 @@ func (v Value) ID() Value {
 // isNumber reports whether the value is a JSON number.
 func (v Value) isNumber() bool { return len(v) > 0 && (v[0] == '-' || v[0] >= '0' && v[0] <= '9') }
 
-// maxQuotedNumber is the longest text that is looked at as a number.
+// maxQuotedNumber is the longest text that may be a number.
 const maxQuotedNumber = 100
 
-// Number is the digits of a JSON number, or of a text that is one and nothing else, as
-// services send whose language has no decimals: "12.34". It is false for any other value.
+// Number returns the digits of a JSON number, or of a text that is just a number: services written in a language
+// without decimals send "12.34". ok is false for any other value.
 func (v Value) Number() (digits Value, ok bool) {
 	digits = v
 	if len(v) > 2 && v[0] == '"' && len(v) <= maxQuotedNumber {
@@ -82,7 +83,7 @@ func isNumber(text []byte) bool {
 	return Value(text).isNumber() && text[len(text)-1] > ' ' && jsontext.Value(text).IsValid()
 }
 
-// Object is the members of a JSON object, or false for any other value.
+// Object returns the members of a JSON object, or false for any other value.
 func (v Value) Object() (fields map[string]Value, ok bool) {
 	if len(v) == 0 || v[0] != '{' {
 		return nil, false
@@ -90,7 +91,7 @@ func (v Value) Object() (fields map[string]Value, ok bool) {
 	fields = map[string]Value{}
 	d := newDecoder(v)
 	err := d.object(func(name []byte) error {
-		key := string(name) // before the decoder moves on, for it lends the name only
+		key := string(name) // a copy: the decoder reuses the name's memory
 		value, err := d.valueHere()
 		fields[key] = value
 		return err
@@ -110,7 +111,7 @@ func (v Value) at(path string) Value {
 	return v
 }
 
-// Array is the elements of a JSON array, or false for any other value.
+// Array returns the elements of a JSON array, or false for any other value.
 func (v Value) Array() (elements []Value, ok bool) {
 	if len(v) == 0 || v[0] != '[' {
 		return nil, false
@@ -124,16 +125,15 @@ func (v Value) Array() (elements []Value, ok bool) {
 	return elements, err == nil
 }
 
-// valueHere reads the next value as a slice of the body, for the decoder lends
-// its values only.
+// valueHere reads the next value, and returns it as a slice of the body: the decoder's own value is valid only until
+// the next one.
 func (d *decoder) valueHere() (Value, error) {
 	v, err := d.ReadValue()
 	end := int(d.InputOffset())
 	return d.body[end-len(v) : end : end], err
 }
 
-// document reads a reply of one JSON value of any type but null, and takes the
-// blanks out of it.
+// document returns the one JSON value of a reply, without the blanks in it. It refuses null.
 func document(body []byte) (Value, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, &replyError{reason: "the reply is empty", notJSON: true}
@@ -148,7 +148,7 @@ func document(body []byte) (Value, error) {
 	}
 	rest := bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")
 	switch {
-	case err != nil: // the end, within a value
+	case err != nil: // the reply ends within a value
 		return nil, &replyError{reason: "the reply is not JSON: " + printable(err.Error(), 100), notJSON: true}
 	case v.Kind() == 'n':
 		return nil, &replyError{reason: "the reply is null", notJSON: true}
@@ -168,7 +168,7 @@ const (
 	maxKeyShown  = 40
 )
 
-// Keys names the keys of an object in an error: sorted, escaped, and not too many.
+// Keys lists the keys of an object for an error: sorted, escaped, and not too many.
 func Keys(fields map[string]Value) string {
 	if len(fields) == 0 {
 		return "none"
@@ -185,10 +185,10 @@ func Keys(fields map[string]Value) string {
 	return strings.Join(names, ", ") + more
 }
 
-// Type is the JSON type of the value, in words.
+// Type returns the JSON type of the value, in words.
 func (v Value) Type() string { return kindOf(v) }
 
-// kindOf is the JSON type of a value, in words.
+// kindOf returns the JSON type of a value, in words.
 func kindOf(v Value) string {
 	if len(v) == 0 {
 		return kindName(jsontext.KindInvalid)

@@ -5,11 +5,11 @@ import (
 	"regexp"
 )
 
-// jsonToken finds texts, and the words, numbers and literals between them.
+// jsonToken matches texts, and the words, numbers and literals between them.
 var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[A-Za-z0-9_.+-]+`)
 
-// listWords puts every bare word into a list of one text, which no column and no count can be, as in ["NaN"]: a service
-// whose language has them writes NaN and Infinity where JSON has a number, and nothing else of such a page is in doubt.
+// listWords replaces every bare word by a list of one text, for example ["NaN"], which is not valid in any column. Some
+// services write NaN and Infinity in place of numbers; the rest of such a page is still usable.
 func listWords(body []byte) []byte {
 	return jsonToken.ReplaceAllFunc(body, func(token []byte) []byte {
 		switch text := string(token); {

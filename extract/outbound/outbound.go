@@ -28,13 +28,13 @@ var ErrTooLarge = errors.New("the reply is too large")
 // Options limit a client. The zero value is valid.
 type Options struct {
 	HeaderTimeout time.Duration // until the headers of the reply arrive; 0: one minute
-	TLS           *tls.Config   // roots and client certificates; nil: those of the system
-	MaxBody       int64         // bytes of a successful reply, decompressed; 0: no limit
+	TLS           *tls.Config   // roots and client certificates; nil: the system's roots
+	MaxBody       int64         // limit of a successful reply, in decompressed bytes; 0: none
 	Hosts         []*url.URL    // the only hosts to send to; none: any host
 	RequireTLS    bool          // refuse plain http to other machines
 }
 
-// maxErrorBody is the limit of the body of any other reply: the AWS SDK reads it whole.
+// maxErrorBody limits the body of any other reply, because the AWS SDK reads it to its end.
 const maxErrorBody = 1 << 20
 
 // Transport sends single requests. It is safe for concurrent use.
@@ -71,13 +71,13 @@ func New(o Options) *Transport {
 	return &Transport{base: t, options: o}
 }
 
-// ProxyRefusal is the answer of a proxy that makes no connection.
+// ProxyRefusal is the answer of a proxy that refuses a connection.
 type ProxyRefusal struct {
 	Status int
-	Page   []byte // the beginning of what it says; nil: nothing, or the proxy knows a password, which it could repeat
+	Page   []byte // the beginning of its body; nil: none, or the proxy has a password, which the body could repeat
 }
 
-// Error has the status alone.
+// Error returns only the status.
 func (e *ProxyRefusal) Error() string {
 	return fmt.Sprintf("the proxy answers %d %s", e.Status, http.StatusText(e.Status))
 }
@@ -102,10 +102,10 @@ func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, answer *
 	return refusal
 }
 
-// trusted are the authorities of the system and of [Trust]; nil: those of the system.
+// trusted are the system's authorities and those of [Trust]; nil: only the system's.
 var trusted atomic.Pointer[x509.CertPool]
 
-// Trust makes every transport that is made from now on trust the authorities of a PEM file beside those of the system.
+// Trust makes all transports created later trust the authorities in a PEM file, in addition to the system's.
 func Trust(pem []byte) error {
 	pool := trusted.Load()
 	if pool == nil {
@@ -130,14 +130,14 @@ func Roots() *x509.CertPool { return trusted.Load() }
 // request with its reply; 0 means none.
 func Client(o Options, timeout time.Duration) *http.Client { return Over(New(o), timeout) }
 
-// Over is such a client over what wraps a transport of ours.
+// Over returns such a client over a round tripper that wraps one of our transports.
 func Over(transport http.RoundTripper, timeout time.Duration) *http.Client {
 	return &http.Client{Transport: transport, Timeout: timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// RoundTrip sends a request, or returns an [ErrRefused]. It knows a redirect by the reply that
-// an http.Client notes in the request, so it also stops clients that a library makes.
+// RoundTrip sends a request, or returns an [ErrRefused]. An http.Client stores the redirecting reply in the request
+// that follows it, so RoundTrip also stops redirects of clients that a library makes.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := t.check(r); err != nil {
 		if r.Body != nil {
@@ -181,8 +181,8 @@ func (t *Transport) check(r *http.Request) error {
 	return nil
 }
 
-// follows reports whether credentials for one URL may go to another: the same host and port,
-// or the same host by https in place of http, each at its usual port.
+// follows reports whether credentials for one URL may go to another: same host and port, or the same host over https in
+// place of http, each at its default port.
 func follows(from, to *url.URL) bool {
 	if !strings.EqualFold(from.Hostname(), to.Hostname()) {
 		return false
@@ -195,14 +195,14 @@ func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// origin is the part of a URL that can be shown: a path or a query may hold a secret.
+// origin returns the part of a URL that may be shown: a path or a query may hold a secret.
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// metadataServices are the addresses at which AWS serves credentials to its own machines, by
-// plain http, besides the link-local ones.
+// metadataServices are addresses at which AWS serves credentials to its own machines over plain http, in addition to
+// link-local ones.
 var metadataServices = netip.MustParsePrefix("fd00:ec2::/32")
 
-// WithoutURL returns the cause of an error whose text holds the address of its request, which may hold a secret.
+// WithoutURL returns the cause of an error without the URL of its request, which may hold a secret.
 func WithoutURL(err error) error {
 	if request, ok := errors.AsType[*url.Error](err); ok {
 		return request.Err

@@ -18,25 +18,26 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// redacted stands for a secret.
+// redacted replaces a secret.
 const redacted = "[redacted]"
 
 // Secrets are the credentials of a request, in each of the forms in which a service may repeat them: plain, escaped,
 // percent-encoded and in base64, alone or as part of more. It cannot see a secret that is cut, reversed or encrypted.
 type Secrets struct {
-	header string         // the Authorization
-	stored *regexp.Regexp // what is replaced in a reply that is stored
-	shown  *regexp.Regexp // what is replaced in a text for people
-	// parts are in every text that has something of stored, once its escapes are decoded.
+	header string         // the Authorization header
+	stored *regexp.Regexp // matches secrets in a reply that is stored
+	shown  *regexp.Regexp // matches secrets in a text for people
+	// parts are strings of which every text that stored matches contains at least one, once its escapes are decoded.
+	// They make the search fast.
 	parts [][]byte
 }
 
-// The lengths from which a secret is told from other text: in a reply, which must not be altered without need, and in a
-// text for people, where a part of other text may be hidden along with it.
+// The shortest secrets that are replaced: in a stored reply, which must not be altered without need, and in a text for
+// people, where a part of another word may be hidden, too.
 const minStored, minShown = 6, 4
 
-// Of returns the secrets of a request's credentials: the token and, for HTTP Basic, the password, alone and with the
-// user, who is no secret.
+// Of returns the secrets of a request's credentials: the token and, for HTTP Basic, the password, alone and together
+// with the user name, which is not a secret by itself.
 func Of(req *http.Request) *Secrets {
 	s := &Secrets{header: req.Header.Get("Authorization")}
 	scheme, token, _ := strings.Cut(s.header, " ")
@@ -72,7 +73,7 @@ func (s *Secrets) IsOf(req *http.Request) bool {
 	return s != nil && s.header == req.Header.Get("Authorization")
 }
 
-// addParts adds the ends of texts: the beginning of a key is the same for all keys.
+// addParts adds the ends of texts. The beginnings may be the same for all keys.
 func (s *Secrets) addParts(texts ...string) {
 	const longest = 16
 	for _, text := range texts {
@@ -80,10 +81,11 @@ func (s *Secrets) addParts(texts ...string) {
 	}
 }
 
-// letters is a secret that may be a part of a word: it is one where it stands by itself.
+// letters matches a secret that may occur within a word; it is replaced only as a word of its own.
 var letters = regexp.MustCompile(`^[A-Za-z]+$`)
 
-// anyOf finds each form of some secrets, the longest first, and the base64 that contains one of some parts.
+// anyOf matches every spelling of some secrets, the longest first, and base64 text that contains one of the coded
+// parts.
 func anyOf(secrets, coded []string) *regexp.Regexp {
 	var forms []string
 	for _, secret := range secrets {
@@ -108,7 +110,7 @@ func anyOf(secrets, coded []string) *regexp.Regexp {
 
 func longestFirst(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
 
-// spellings are the forms in which a text may stand in another, within JSON, too.
+// spellings returns the forms that a text may have within another text, JSON included.
 func spellings(text string) (forms []string) {
 	query, path := url.QueryEscape(text), url.PathEscape(text)
 	for _, form := range []string{text, query, lowerHex(query), path, lowerHex(path), html.EscapeString(text),
@@ -121,10 +123,10 @@ func spellings(text string) (forms []string) {
 
 var percentEncoded = regexp.MustCompile("%[0-9A-Fa-f]{2}")
 
-// lowerHex is a percent-encoded text with its digits in lower case, as some languages have them.
+// lowerHex makes the digits of percent-encoded bytes lower case, as some languages write them.
 func lowerHex(text string) string { return percentEncoded.ReplaceAllStringFunc(text, strings.ToLower) }
 
-// percentDecoded decodes the percent-encoded parts of a text, and leaves the rest.
+// percentDecoded decodes the percent-encoded bytes of a text.
 func percentDecoded(text string) string {
 	return percentEncoded.ReplaceAllStringFunc(text, func(code string) string {
 		b, _ := strconv.ParseUint(code[1:], 16, 8)
@@ -132,17 +134,17 @@ func percentDecoded(text string) string {
 	})
 }
 
-// inner is a quoted text without its quotes.
+// inner returns a quoted text without its quotes.
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// asJSON is a text as JSON spells it, without the quotes.
+// asJSON returns a text in its JSON spelling, without the quotes.
 func asJSON(s string) string {
-	b, _ := json.Marshal(s) // a text always can be
+	b, _ := json.Marshal(s) // a text always can be marshaled
 	return inner(string(b))
 }
 
-// unaltered is the longest part of a secret that no encoding for URLs, HTML or JSON alters; its spellings where that is
-// short.
+// unaltered returns the longest part of a secret that no encoding for URLs, HTML or JSON alters; if it is short, all
+// spellings of the secret.
 func unaltered(secret string) (parts []string) {
 	longest := slices.MaxFunc(plainRun.FindAllString(secret+" x", -1), func(a, b string) int { return len(a) - len(b) })
 	if len(longest) < minStored {
@@ -159,23 +161,23 @@ var (
 )
 
 // maybeData reports whether a password may also occur as data: a number or a day, an ID, or a word of the service's
-// interface. It is removed from a stored reply only together with the user, or encoded, for an ID must not be altered;
-// this is the limit of the promise.
+// API. IDs must not be altered, so such a password is removed from a stored reply only together with the user name, or
+// encoded. This is the limit of the package's promise.
 func maybeData(password string) bool {
 	return numberLike.MatchString(password) || idLike.MatchString(password) ||
 		slices.Contains(strings.Fields(interfaceWords), strings.ToLower(strings.ReplaceAll(password, "_", "")))
 }
 
-// interfaceWords are the keys and the values of the service's interface that are as long as
-// a secret, in lower case without underscores.
+// interfaceWords are the keys and the values of the service's API that are as long as a secret, in lower case without
+// underscores.
 //
 //go:embed words.txt
 var interfaceWords string
 
 var urlBase64 = strings.NewReplacer("+", "-", "/", "_", "=", "")
 
-// alignments are the parts of a secret's base64 that do not depend on the surrounding bytes, in both alphabets: one for
-// each offset in the groups of three bytes.
+// alignments returns the parts of a secret's base64 that do not depend on the bytes around it, in both alphabets: one
+// for each offset within a group of three bytes.
 func alignments(secret string) (parts []string) {
 	const shortest = 7
 	for before := range 3 {
@@ -189,9 +191,9 @@ func alignments(secret string) (parts []string) {
 	return slices.Compact(parts)
 }
 
-// Reply returns a reply without the credentials, and reports whether it had any. It looks into the texts and keys of
-// the JSON only: a number is never altered. A reply without credentials is returned unmodified, and costs less than
-// reading it once.
+// Reply returns a reply without the credentials, and reports whether it contained any. It replaces only texts and keys
+// of the JSON, never numbers. A reply without credentials is returned unmodified, in less time than it takes to read it
+// once.
 func (s *Secrets) Reply(body []byte) (clean []byte, found bool) {
 	isNear := s.in(body)
 	if !isNear && bytes.IndexByte(body, '\\') < 0 {
@@ -226,13 +228,13 @@ func (s *Secrets) Reply(body []byte) (clean []byte, found bool) {
 	return append(clean, body[done:]...), true
 }
 
-// in reports whether a text has one of the parts, so that it has to be looked through.
+// in reports whether a text contains one of the parts, so that it must be searched.
 func (s *Secrets) in(text []byte) bool {
 	return slices.ContainsFunc(s.parts, func(p []byte) bool { return bytes.Contains(text, p) })
 }
 
-// nextText returns where the next JSON string begins and ends, with its quotes, or the next one with an escape; a
-// truncated one ends with the reply.
+// nextText returns the bounds of the next JSON string, quotes included; unless any is set, of the next string with an
+// escape. A truncated string ends with the reply.
 func nextText(body []byte, from int, any bool) (begin, end int) {
 	at := bytes.IndexByte(body[from:], '"')
 	if !any && at >= 0 {
@@ -254,7 +256,8 @@ func nextText(body []byte, from int, any bool) (begin, end int) {
 	return begin, len(body)
 }
 
-// hide replaces secrets in a text; all of it if it has one once its percent signs and its HTML are decoded.
+// hide replaces secrets in a text. If a secret appears only after percent signs and HTML are decoded, it replaces the
+// entire text.
 func hide(secrets *regexp.Regexp, text string, mark func(secret string) string) string {
 	text = secrets.ReplaceAllStringFunc(text, mark)
 	if strings.ContainsAny(text, "%&") && secrets.MatchString(html.UnescapeString(percentDecoded(text))) {

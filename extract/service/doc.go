@@ -1,6 +1,6 @@
-// Package service holds the assumptions about the service as data: the names, envelopes, paths and forms of
-// service.yaml, with an operator's file laid over them. Packages extract and transform look every name up here and
-// assume none of their own.
+// Package service holds the assumptions about the service as data: the names, envelopes, paths and forms in
+// service.yaml, which an operator's file may extend or override. Packages extract and transform look up every name here
+// and assume none of their own.
 //
-// It reads no reply and no file.
+// It reads no replies and no files.
 package service

@@ -17,10 +17,10 @@ type Error struct {
 	Line    int // from 1; 0: the file as a whole
 	Key     string
 	Reason  string
-	Unknown bool // the file knows no such key
+	Unknown bool // there is no such key
 }
 
-// Error is the line, the key and the reason.
+// Error returns the line, the key and the reason.
 func (e *Error) Error() string {
 	text := e.Reason
 	if e.Key != "" {
@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// laidLine is one line of a service file as it was written.
+// laidLine is one line of a service file.
 type laidLine struct {
 	key    string
 	number int
@@ -42,7 +42,7 @@ type laidLine struct {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?`)
 
-// parse reads the lines of a file, in their order.
+// parse returns the lines of a file in their order.
 func parse(text []byte) (lines []laidLine, _ *Error) {
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))
@@ -75,7 +75,7 @@ func parse(text []byte) (lines []laidLine, _ *Error) {
 	return lines, nil
 }
 
-// appendLines appends the lines of an object.
+// appendLines appends the lines of an object and of the objects in it.
 func appendLines(lines *[]laidLine, first map[string]int, prefix string, of *yaml.Node) *Error {
 	for i := 0; i+1 < len(of.Content); i += 2 {
 		name, value := of.Content[i], of.Content[i+1]
@@ -106,7 +106,7 @@ func appendLines(lines *[]laidLine, first map[string]int, prefix string, of *yam
 	return nil
 }
 
-// kind is the type of a value in words.
+// kind describes the type of a value.
 func kind(v *yaml.Node) string {
 	words := map[string]string{"!!int": "a number", "!!float": "a number", "!!null": "a null", "!!seq": "a list",
 		"!!map": "an object", "!!bool": "a boolean (put it in quotes if it is a name)",

@@ -18,7 +18,7 @@ import (
 //go:embed service.yaml
 var embedded []byte
 
-// Service is a set of assumptions about a service. A nil Service is the embedded one. It never changes, so several
+// Service is a set of assumptions about a service. A nil Service is the embedded one. It is immutable, so several
 // goroutines may use it.
 type Service struct {
 	lines   map[string]line
@@ -29,7 +29,7 @@ type Service struct {
 
 // line is one line of the file.
 type line struct {
-	written []string // as the file has them
+	written []string // the names or texts
 	list    bool     // several names are allowed
 }
 
@@ -48,18 +48,18 @@ var embeddedService = sync.OnceValue(func() *Service {
 	return s
 })
 
-// isText reports whether a line of the embedded file has one value that is not the name of a key in a reply.
+// isText reports whether a line of the embedded file holds one text that is not the name of a key in a reply.
 func isText(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
 	return slices.Contains([]string{"paths", "paging", "report_query"}, section) ||
 		key == "currency.code" || key == "times.zone" || key == accountID || key == totalRows
 }
 
-// accountID is the line with the account of the key. It is no name of a key in a reply.
+// accountID is the line with the ID of the key's account, not the name of a key in a reply.
 const accountID = "account.id"
 
-// reportColumns is the line of the columns that the report of a day is asked for, and totalRows that of what its
-// total_rows counts. Both replace the embedded line.
+// reportColumns is the line with the columns that the report of a day is requested with. totalRows is the line that
+// declares which rows total_rows counts. Both replace the embedded line.
 const reportColumns, totalRows = "report.columns", "report.total_rows"
 
 // The values of totalRows.
@@ -79,8 +79,9 @@ func (s *Service) orDefault() *Service {
 	return s
 }
 
-// With returns the service with the lines of an operator's file. The names of a line come before the embedded ones, or
-// in their place if the line ends in ".only"; a line of one text replaces it. An error is an [*Error].
+// With returns the service with the lines of an operator's file. The names of a line are added before the embedded
+// ones; if its key ends in ".only", they replace them; and a line of one text replaces the embedded one. An error is an
+// [*Error].
 func (s *Service) With(text []byte) (*Service, error) {
 	s = s.orDefault()
 	laid, err := parse(text)
@@ -128,10 +129,10 @@ func (s *Service) Keys() []string { return slices.Sorted(maps.Keys(s.orDefault()
 // Names returns the names of a line in the order in which they are tried. It panics if there is no such line.
 func (s *Service) Names(key string) []string { return s.orDefault().line(key).written }
 
-// Text returns the only or the first text of a line, as the file has it. It panics if there is no such line.
+// Text returns the first or only text of a line. It panics if there is no such line.
 func (s *Service) Text(key string) string { return s.orDefault().line(key).written[0] }
 
-// Texts returns the texts of a line as the file has them. It panics if there is no such line.
+// Texts returns the texts of a line. It panics if there is no such line.
 func (s *Service) Texts(key string) []string { return s.orDefault().line(key).written }
 
 func (s *Service) line(key string) line {
@@ -142,29 +143,28 @@ func (s *Service) line(key string) line {
 	return l
 }
 
-// Column returns the column of the report that a key of a row or a returned column stands for.
+// Column returns the report column that a key of a row, or a name in the list of columns, stands for.
 func (s *Service) Column(name string) (column string, ok bool) {
 	column, ok = s.orDefault().columns[name]
 	return column, ok
 }
 
-// ReportColumns returns the columns that the report of a day is asked for, by our names.
+// ReportColumns returns the columns that the report of a day is requested with, by our names.
 func (s *Service) ReportColumns() []string { return s.Texts(reportColumns) }
 
-// CountsRows reports whether the total_rows of the report is the number of its rows.
+// CountsRows reports whether total_rows of the report is the number of its rows.
 func (s *Service) CountsRows() bool { return s.Text(totalRows) == countsRows }
 
-// CountsRowsWithSpend reports whether it is the number of the rows with spend.
+// CountsRowsWithSpend reports whether total_rows is the number of rows with spend.
 func (s *Service) CountsRowsWithSpend() bool { return s.Text(totalRows) == countsSpend }
 
-// Zone returns the zone of times that name none; nil if it is not known.
+// Zone returns the zone of times without one; nil: not known.
 func (s *Service) Zone() *time.Location { return s.orDefault().zone }
 
-// Mark tells replies that are read by an operator's lines from those read by the embedded ones, for which it is empty.
+// Mark identifies the operator's lines that affect how replies are read. It is empty for the embedded service.
 func (s *Service) Mark() string { return s.orDefault().mark }
 
-// rules are what texts have to be, by the key or the section of their line. Each returns what makes a text unusable;
-// empty: nothing.
+// rules check the texts of a line, by its key or section. Each returns what is wrong with a text; empty: nothing.
 var rules = map[string]func(name, text string) string{
 	"paths": oddPath, "times.forms": oddLayout, "times.zoneless": oddLayout, "times.days": oddLayout,
 	"times.zone": func(_, text string) string {
@@ -193,7 +193,7 @@ func unless(ok bool, format, text string) string {
 	return fmt.Sprintf(format, text)
 }
 
-// finish checks the lines, and derives tables for frequent lookups.
+// finish checks the lines, and builds the tables for frequent lookups.
 func (s *Service) finish() *Error {
 	s.columns = map[string]string{}
 	for _, name := range s.lines["currency.keys"].written {
@@ -229,10 +229,10 @@ func (s *Service) finish() *Error {
 	return nil
 }
 
-// oddPath returns what makes a path unusable; empty: nothing.
+// oddPath returns what is wrong with a path; empty: nothing.
 func oddPath(name, path string) string {
 	u, err := url.Parse(path)
-	// The others are of a campaign or a creative.
+	// The other paths are of one campaign or creative.
 	named := !slices.Contains([]string{"report", "me", "limits", "balance", "campaigns"}, name)
 	switch {
 	case err != nil || u.Scheme != "" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" ||
@@ -247,7 +247,7 @@ func oddPath(name, path string) string {
 	return ""
 }
 
-// difference identifies the lines that differ from those of another service; empty: none.
+// difference returns a hash of the lines that differ from another service; empty: none differ.
 func (s *Service) difference(from *Service) string {
 	var differ []string
 	for key, l := range s.lines {
@@ -263,7 +263,7 @@ func (s *Service) difference(from *Service) string {
 	return hex.EncodeToString(hash[:4])
 }
 
-// Path returns a path below the base URL, with an ID in its place.
+// Path returns the path with a name, below the base URL, with the ID put in.
 func (s *Service) Path(name, id string) string {
 	return strings.Replace(s.Text("paths."+name), "{id}", url.PathEscape(id), 1)
 }
