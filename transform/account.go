@@ -14,39 +14,39 @@ import (
 	"spendsync/schema"
 )
 
-// errTwice reports that one kind of change has two budgets.
+// errTwice reports that there are two budgets for one kind of change.
 var errTwice = errors.New("there twice")
 
-// Account makes a row of the balance and rows of the limits, seen at seenAt. It returns the account that the key acts
-// on, and whether the key can make changes. Limits and balance may be zero Entities if they were not read; me may not.
+// Account makes a row of the balance and rows of the limits, seen at seenAt. It also returns the account that the key
+// acts on, and whether the key can make changes. limits and balance may be zero Entities if they were not read; me may
+// not.
 //
-// The description names the facts of the three replies and hardly a field, so each
-// is looked for under the keys of the sections me, balance and limits of service.yaml, the first counts, and the raw
-// column has all:
+// The description lists the facts of the three replies but names few of their keys. So each value is looked up under
+// the keys of the sections me, balance and limits of service.yaml; the first key that exists counts:
 //
-//   - The account is a text or a whole number under a key of me.account or me.owner, which may be an object with one
-//     of these or an id. It may lie within an object of me.parts. A bare id could be the key's own and is not taken.
-//     If none is found the reply is refused, and the error names its keys.
-//   - Whether the key can make changes: true or false under can_write; the reverse under read_only; texts under
-//     scope of which one speaks of write or all of read.
-//   - The balance and the facts about it lie in the reply or within an object of balance.parts. It may be negative.
-//   - The limits: a list under limits.lists, which may lie in an object there, or a map there or of the whole reply. A
-//     limit has its kind under limits.kind, or that is its key in the map. Its end may be that of the whole reply.
-//     Where used is missing and what is left is there, it is the difference.
+//   - The account is a text or a whole number under a key of me.account or me.owner, or in an object there under one of
+//     these keys or id. It may be within an object of me.parts. A bare id in the reply may be the key's own, so it is
+//     not used. If no account is found, the reply is refused, and the error lists its keys.
+//   - Whether the key can make changes: a boolean under can_write; the reverse under read_only; or texts under scope:
+//     yes if one contains write, else no if one contains read.
+//   - The balance and the facts about it are in the reply or within an object of balance.parts. The balance may be
+//     negative.
+//   - The limits are a list under limits.lists, directly or within an object there; or a map there; or the reply itself
+//     as a map. The kind of a limit is under limits.kind, or is its key in the map. The time of its reset may be given
+//     once for the whole reply. If used is missing and left is there, used is the difference.
 //
-// What null and a missing key mean:
+// The meaning of null and of a missing key:
 //
 //	field                         null            missing
 //	balance, average_daily_spend  NULL            unread
 //	payment_mode, days_left       NULL            unread
-//	balance_status, message       NULL            NULL: there when funds are needed
+//	balance_status, message       NULL            NULL: present only when funds are needed
 //	used, allowed, resets_at      NULL            NULL: not limited or not stated
 //	can make changes              NULL            NULL, and can_write is unread
 //
-// Payment mode and status are in lower case; other texts are as they were
-// sent. Any other value is refused and its column unread, and so is a limit without any of
-// the numbers. The three replies stand each for itself: what is not understood of one keeps
-// no other back, and the raw column has all.
+// Payment mode and status are in lower case; other texts are as received. Any other value is refused and its column is
+// unread. A limit without any number is refused. The three replies are independent: what is not understood of one does
+// not affect the others. The raw column has all three.
 func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c SettingsContext) AccountRead {
 	key := newAccountReader(c.Service)
 	out := AccountRead{Ref: key.account(me), CanWrite: key.canWrite(me)}
@@ -65,15 +65,15 @@ func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c Settin
 	return out
 }
 
-// AccountRead is the content of the three replies about the account.
+// AccountRead is the decoded content of the three replies about the account.
 type AccountRead struct {
 	Snapshot schema.AccountSnapshot
 	Limits   []schema.AccountLimit
-	Decoded  // of the two
+	Decoded  // the fields of Snapshot and Limits
 
 	Ref      string            // the account that the key acts on; empty if the reply does not name it
 	CanWrite schema.Null[bool] // whether the key can make changes
-	Key      Decoded           // of these two
+	Key      Decoded           // the fields of Ref and CanWrite
 }
 
 func orNull(e extract.Entity) string { return cmp.Or(string(e.Raw), "null") }
@@ -89,13 +89,13 @@ func newAccountReader(s *service.Service) *accountReader {
 		service: s}}
 }
 
-// inside reads the members of an object of a reply, by the names of a section.
+// inside returns a reader of an object within a reply, by the names of a section.
 func (a *accountReader) inside(section string, fields map[string]extract.Value) reader {
 	return reader{entityContext: a.entityContext}.inside(section, fields)
 }
 
-// spread reads an entity by the names of a section. Its values may lie within the objects that the section has under
-// parts. Those within count first: beside them there may be others of the same name.
+// spread returns a reader of an entity by the names of a section. Values may be in the objects under the section's
+// parts; these have precedence, because a key next to such an object may mean something else.
 func (a *accountReader) spread(section string, e extract.Entity) reader {
 	outer := maps.Clone(e.Fields)
 	r := reader{entityContext: a.entityContext, section: section}
@@ -113,7 +113,7 @@ func (a *accountReader) keyInfo(me extract.Entity) reader {
 	return a.spread("me", me)
 }
 
-// account is the account that the key acts on.
+// account returns the account that the key acts on.
 func (a *accountReader) account(me extract.Entity) string {
 	r := a.keyInfo(me)
 	ids, owners := r.names("account"), r.names("owner")
@@ -141,7 +141,7 @@ func (a *accountReader) account(me extract.Entity) string {
 	return ""
 }
 
-// accountID is a text, or a number that is written as one.
+// accountID returns the ID in a text or a number.
 func (a *accountReader) accountID(v extract.Value) (string, error) {
 	if strings.Trim(string(v), "0123456789") == "" {
 		return string(v), nil
@@ -153,8 +153,8 @@ func (a *accountReader) accountID(v extract.Value) (string, error) {
 	return id, err
 }
 
-// nameMissing refuses columns that a reply has under no known key, and names the keys that came and the line for
-// another one.
+// nameMissing refuses columns for which a reply has no known key. The error lists the keys of the reply and the line
+// for another name.
 func (a *accountReader) nameMissing(e extract.Entity, section string, columns ...string) {
 	r := a.spread(section, e)
 	for _, column := range columns {
@@ -165,12 +165,12 @@ func (a *accountReader) nameMissing(e extract.Entity, section string, columns ..
 	}
 }
 
-// balance is the account's money, without the raw replies.
+// balance returns the account's money, without the raw replies.
 func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 	r := a.spread("balance", e)
 	said := optional
 	if e.Raw == nil {
-		said = needed // and never found
+		said = needed // the reply was not read, so all columns are unread
 	}
 	snap := schema.AccountSnapshot{
 		AccountID: a.c.Account, SeenAt: a.seenAt,
@@ -193,12 +193,12 @@ func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 	return snap
 }
 
-// limits are the budgets, in the order of their kinds.
+// limits returns the budgets, sorted by kind.
 func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 	around := a.inside("limits", e.Fields)
 	lists, of := around.names("lists"), e.Fields
 	v, isNamed := around.value(lists...)
-	if inner, ok := v.Object(); ok { // the map, or what the list lies in
+	if inner, ok := v.Object(); ok { // the map of budgets, or the object that contains the list
 		of, around.from = inner, []map[string]extract.Value{inner, e.Fields}
 		within, _ := a.inside("limits", inner).value(lists...)
 		if _, isNamed = within.Array(); isNamed {
@@ -216,7 +216,7 @@ func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 	return a.withoutTwins(lims)
 }
 
-// withoutTwins leaves out kinds with two budgets: it is unknown which one counts.
+// withoutTwins removes kinds with two budgets, because it is unknown which one applies.
 func (a *accountReader) withoutTwins(lims []schema.AccountLimit) []schema.AccountLimit {
 	times := map[string]int{}
 	for _, l := range lims {
@@ -227,7 +227,7 @@ func (a *accountReader) withoutTwins(lims []schema.AccountLimit) []schema.Accoun
 	return slices.DeleteFunc(lims, func(l schema.AccountLimit) bool { return times[l.LimitKind] > 1 })
 }
 
-// limitMap reads the members that are objects; others are about all of them.
+// limitMap reads the budgets of a map: its members that are objects. The other members apply to all of them.
 func (a *accountReader) limitMap(around reader, byKind map[string]extract.Value) (lims []schema.AccountLimit) {
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		if fields, ok := byKind[kind].Fields(); ok {

@@ -2,8 +2,8 @@ package transform
 
 import "spendsync/schema"
 
-// autoFunding reads whether the card is charged when the balance runs low, below what and
-// with how much. What is missing or null is NULL: prepaid accounts have none of it.
+// autoFunding reads whether a card is charged automatically, below which balance and by which amount. Missing and null
+// values are NULL: prepaid accounts have none of them.
 func (r reader) autoFunding(snap *schema.AccountSnapshot) {
 	names := func(name string) []string { return r.service.Names("auto_funding." + name) }
 	keys := names("keys")
@@ -20,7 +20,7 @@ func (r reader) autoFunding(snap *schema.AccountSnapshot) {
 	snap.AutoFundingAmount = readKeys(in, optional, money, "auto_funding_amount", amount...)
 }
 
-// prefixed are the keys where they are not within an object of their own.
+// prefixed returns the keys for values that are not in an object of their own.
 func prefixed(objects, keys []string) (all []string) {
 	for _, of := range objects {
 		for _, key := range keys {

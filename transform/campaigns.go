@@ -9,40 +9,37 @@ import (
 	"spendsync/schema"
 )
 
-// Campaign makes a row of a campaign from the list and the single read. Either may be the zero Entity if it was not
-// read. If both have a key, the single read's counts, because it is later.
+// Campaign makes a row of a campaign from its entry in the list and from the reply about it alone. Either may be the
+// zero Entity if it was not read. If both have a key, the single reply counts, because it is later.
 //
-// A field that could not be read is NULL and named in unread, so that the last
-// known value can stand in for it. A field that is not set is NULL and readable:
+// A field that could not be read is NULL and unread, so that the caller can use the last known value. A field that is
+// not set is NULL:
 //
 //	field                            null                 missing from both
 //	name, status, default_bid        unread               unread: every campaign has one
 //	daily_spend_limit                Null                 unread
 //	start_date                       unread               unread: it has a default
 //	source mode                      unread               unread: the description promises it
-//	target_cpa                       Null: off            Missing; unread without the single read
-//	end_date                         Null: never          Missing; unread without the single read
+//	target_cpa                       Null: off            Missing; unread without the single reply
+//	end_date                         Null: never          Missing; unread without the single reply
 //	audience                         unread               unread
-//	a member of a readable audience  Null: not restricted Omitted; Missing beside a key that is not known
+//	a member of a readable audience  Null: not restricted Omitted; Missing if the audience has an unknown key
 //	unsupported_targeting            as missing           false; unread without an audience
 //
-// An empty text or list, and a limit, a target or a default bid of 0, is no value: it is unread where null
-// is, and Blank elsewhere.
-// Without the single read nobody knows whether a list leaves out what is set.
-// unsupported_targeting counts wherever it is true, beside the audience or within
-// it. The names of the keys, the source mode's among them, are those
-// of service.yaml.
+// An empty text or list, and a limit, a target or a default bid of 0, count as no value: unread where null is unread,
+// and otherwise Blank. Without the single reply it is unknown whether the list omits fields that are set.
+// unsupported_targeting is true if it is true either next to the audience or within it. The names of the keys and of
+// the source modes are those of service.yaml.
 //
-// Values are brought to one form, so that another spelling is not a change: amounts from their digits, rounded half to
-// even to six decimals; statuses in lower case with underscores and the audience's country, states, platforms and
-// gender in upper case, known to the description or not; lists sorted, each text once, comma-joined, and an empty one
-// NULL; a start or end that is a day is the beginning of that day in Chicago. Other texts are as they were sent.
+// Values are normalized, so that another spelling is not a change. Amounts come from their digits, rounded half to even
+// to six decimals. Statuses are in lower case with underscores; the audience's country, states, platforms and gender
+// are in upper case, whether the description lists them or not. Lists are sorted, without duplicates, and comma-joined;
+// an empty list is NULL. A start or end that is a day is the beginning of that day in Chicago. Other texts are as
+// received.
 //
-// What is unambiguous in another type than the description's is read: a number, a flag or
-// a time as text. An empty text where a number,
-// a time or a word belongs counts as missing. Any other value is refused, and so is a bid
-// that is negative or does not fit DECIMAL(12,6): its column is unread, the rest is as if it
-// were missing. The error is that of two replies about two campaigns, or of none.
+// A number, a boolean or a time may also be a text, if it is unambiguous. An empty text in place of a number, a time or
+// a word counts as missing. Any other value is refused and its column is unread, and so is a bid that is negative or
+// does not fit DECIMAL(12,6). The error is about two replies about different campaigns, or about none.
 func Campaign(a Reply, c SettingsContext) (row schema.Campaign, _ Decoded, err error) {
 	r, err := newReader(c.Service, "campaign", schema.CampaignHistory.Name, "campaign_id", a.Own, a.Listed)
 	if err != nil {
@@ -75,11 +72,11 @@ func Campaign(a Reply, c SettingsContext) (row schema.Campaign, _ Decoded, err e
 	return row, r.Decoded, nil
 }
 
-// audience reads whom a campaign is for.
+// audience reads the audience of a campaign.
 type audience struct {
-	reader          // of its members
-	campaign reader // that it is a part of
-	known    bool   // it is there and could be read
+	reader          // reads the members of the audience
+	campaign reader // reads the campaign
+	known    bool   // there is a readable audience
 }
 
 func (r reader) audience() *audience {
@@ -88,12 +85,12 @@ func (r reader) audience() *audience {
 	return a
 }
 
-// restrictions reads the members that restrict an audience. By the description an audience that leaves a member out
-// targets everyone in it. Beside a key that is not known a missing member may have another name.
+// restrictions reads the members that restrict an audience. By the description, an audience without a member is not
+// restricted by it. If the audience has an unknown key, a missing member may have been renamed.
 func (a *audience) restrictions(row *schema.Campaign) {
 	restriction := optional
 	if !a.known {
-		restriction = needed // and never found
+		restriction = needed // without an audience all members are unread
 	}
 	row.Country = read(a.reader, restriction, a.codeOf("country", countries), "country")
 	row.States = read(a.reader, restriction, a.codesOf("states", states), "states")
@@ -105,7 +102,8 @@ func (a *audience) restrictions(row *schema.Campaign) {
 	row.Gender = read(a.reader, restriction, a.codeOf("gender", genders), "gender")
 }
 
-// unsupported reads whether the campaign has targeting that the API does not show: beside the audience or within it.
+// unsupported reads whether the campaign has targeting that the API does not show. The flag may be next to the audience
+// or within it.
 func (a *audience) unsupported(row *schema.Campaign) {
 	const column = "unsupported_targeting"
 	beside := read(a.campaign, optional, yesNo, column)
@@ -131,7 +129,7 @@ func (a *audience) unsupported(row *schema.Campaign) {
 	}
 }
 
-// readAll reports whether values were read from every key of an object.
+// readAll reports whether the value of every key of an object was read.
 func (d *Decoded) readAll(fields map[string]extract.Value) bool {
 	for key := range fields {
 		if !slices.Contains(d.Read, key) {
@@ -150,14 +148,14 @@ var (
 		"NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY")
 )
 
-// AudienceColumns come from the audience.
+// AudienceColumns are the columns that are read from the audience.
 var AudienceColumns = []string{
 	"country", "states", "platforms", "subscribed_more_than_minutes_ago", "subscribed_less_than_minutes_ago",
 	"min_age", "max_age", "gender", "unsupported_targeting",
 }
 
-// Delivery makes a row of a campaign's delivery status, in lower case. If it is missing or null in both replies, it
-// could not be read, according to the description, and is named in unread; if one of the two has it, it is known.
+// Delivery makes a row of a campaign's delivery status, in lower case. By the description, a status that is missing or
+// null in both replies could not be read, so it is unread.
 func Delivery(a Reply, c SettingsContext) (row schema.Delivery, _ Decoded, err error) {
 	const key = "delivery_status"
 	r, err := newReader(c.Service, "campaign", schema.DeliveryHistory.Name, "campaign_id", a.Own, a.Listed)
@@ -178,12 +176,12 @@ func Delivery(a Reply, c SettingsContext) (row schema.Delivery, _ Decoded, err e
 	return row, r.Decoded, nil
 }
 
-// Archived reports whether a listed campaign is archived, which it then stays.
+// Archived reports whether a listed campaign is archived, which is permanent.
 func Archived(s *service.Service, listed extract.Entity) bool {
 	return strings.EqualFold(ListedStatus(s, listed), `"archived"`)
 }
 
-// ListedStatus returns the JSON of a listed campaign's status, which need not be one that is known; empty: it has none.
+// ListedStatus returns the JSON of a listed campaign's status, known or not; empty: it has none.
 func ListedStatus(s *service.Service, listed extract.Entity) string {
 	for _, key := range s.Names("campaign.status") {
 		if v, ok := listed.Fields[key]; ok {

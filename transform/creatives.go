@@ -7,21 +7,21 @@ import (
 	"spendsync/schema"
 )
 
-// Creative makes a row of a creative of a campaign. The addresses of its images
-// are NULL: only the report has them (see [ReportCreatives]).
+// Creative makes a row of a creative of a campaign. The addresses of its images are NULL: only the report has them (see
+// [ReportCreatives]).
 //
-// What null, an empty text and a missing key mean, as for [Campaign]:
+// The meaning of null, an empty text and a missing key, in the terms of [Campaign]:
 //
 //	field                              null     empty    missing
 //	status                             unread   unread   unread: every creative has one
-//	title, message, link, icon_id      unread   unread   unread; of a draft, which may lack them, as below
+//	title, message, link, icon_id      unread   unread   unread; a draft may lack them, so as below
 //	image_id, button1, button2         NULL     Blank    Missing: optional
 //	rejection_reasons and _comment     NULL     Blank    Missing: only rejected creatives have them
 //
-// The status is in lower case with underscores; texts are as they were sent. The reasons of a
-// rejection are sorted, each once, and comma-joined; they may be texts, objects with a code, reason, name, message or
-// text, or one of these alone. Any other value is refused, its column is unread, and the rest stands. A campaign_id
-// that is there has to be the campaign's: that of another one is the error.
+// The status is in lower case with underscores; other texts are as received. The reasons of a rejection are sorted,
+// without duplicates, and comma-joined. They may be texts, objects with a code, reason, name, message or text, or a
+// single one of these. Any other value is refused and its column is unread; the other columns are not affected. The
+// error is about a campaign_id of another campaign.
 func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err error) {
 	r, err := newReader(c.Service, "creative", schema.CreativeHistory.Name, "creative_id", a.Own)
 	if err != nil {
@@ -54,14 +54,15 @@ func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err e
 		Raw:              r.raw, RunID: c.RunID,
 	}
 	if status.Valid && status.V != "rejected" {
-		// They belong to rejected creatives.
+		// Only rejected creatives have them.
 		r.forgetUnset("rejection_reasons", "rejection_comment")
 	}
 	r.pendingVersion(&row)
 	return row, r.Decoded, nil
 }
 
-// reasons are texts for people, which may hold commas: the raw JSON has them apart.
+// reasons reads the reasons of a rejection. They are texts for people and may contain commas; the raw JSON has them
+// apart.
 func (c *entityContext) reasons(v extract.Value) (string, error) {
 	elements, ok := v.Array()
 	if !ok {

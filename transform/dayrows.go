@@ -9,40 +9,39 @@ import (
 	"spendsync/schema"
 )
 
-// DayRows are the rows of one read of a day: all that its pages gave, made by [DayRows.Add] alone. Sync, quarantine,
-// replay and verify read days by it.
+// DayRows collects the rows of one read of a day, page by page. Sync, quarantine, replay and verify all use it.
 type DayRows struct {
 	c      SpendContext
 	intern *Interner
 
-	Rows    *schema.SpendRows // that can be stored, as they came
+	Rows    *schema.SpendRows // the rows that can be stored, in the order received
 	Pages   int
 	Bytes   int64
 	Rounded int   // amounts that had more than six decimals
 	Refused int64 // rows that cannot be stored
-	Unread  int64 // rows that are stored without some of their measures
-	First   error // why the first of the refused rows is; nil: none is
-	// UnreadForms are the measures that cannot be read, each with the form of its value; sorted.
+	Unread  int64 // rows that are stored without some of their counts
+	First   error // why the first refused row was refused; nil: none was
+	// UnreadForms are the counts that cannot be read, each with the form of its value ("clicks.string"); sorted.
 	UnreadForms []string
-	// NoClicks: the sum of the clicks is not that of the service, because some cannot be read or none were asked for.
+	// NoClicks: the sum of the clicks is not known, because some cannot be read or none were requested.
 	NoClicks bool
-	Aside    []schema.RefusedRow // rows that are refused or unread in part, with their JSON; at most mostAside
+	Aside    []schema.RefusedRow // refused and partly unread rows, with their JSON; at most mostAside
 	Unknown  []extract.UnknownKey
-	Pieces   []schema.Piece // of a day read campaign by campaign; empty: whole pages
+	Pieces   []schema.Piece // of a day read campaign by campaign; empty: the pages are of the whole day
 }
 
-// NewDayRows returns rows without any. Rows read with one interner share their IDs.
+// NewDayRows returns empty DayRows. Rows read with the same interner share the memory of their IDs.
 func NewDayRows(c SpendContext, intern *Interner) *DayRows {
 	return &DayRows{c: c, intern: intern, Rows: &schema.SpendRows{},
 		NoClicks: !slices.Contains(c.Service.ReportColumns(), "clicks")}
 }
 
-// longestRaw is how many bytes of a refused row are kept with its reason, and mostAside how many rows of a day; the
-// day's replies have them all.
+// longestRaw is how many bytes of a refused row's JSON are stored, and mostAside how many rows of a day. The stored
+// replies have all of them.
 const longestRaw, mostAside = 2000, 1000
 
-// Add adds the rows of a page, and returns how many can be stored. A row of another day, or in another currency than
-// the one that is stored, is an error: the read is not this day's.
+// Add adds the rows of a page, and returns how many of them can be stored. It returns an error if a row is of another
+// day, or in another currency than the stored one: the read is then not of this day.
 func (d *DayRows) Add(page extract.Page[extract.SpendLine]) (added int, err error) {
 	before := d.Rows.Len()
 	became := AppendSpend(d.Rows, page, d.c, d.intern)
@@ -65,8 +64,7 @@ func (d *DayRows) Add(page extract.Page[extract.SpendLine]) (added int, err erro
 	return d.Rows.Len() - before, nil
 }
 
-// AddPiece adds the rows of one campaign or creative, read by themselves: rows of others that the service gave beside
-// them are dropped.
+// AddPiece adds the rows of one campaign or creative that was read by itself. It drops rows of others.
 func (d *DayRows) AddPiece(p schema.Piece, of *DayRows) {
 	for _, row := range of.Rows.All() {
 		if p.Has(row) {
@@ -86,8 +84,9 @@ func (d *DayRows) AddPiece(p schema.Piece, of *DayRows) {
 	}
 }
 
-// AddReplies adds the rows of stored replies, whatever they prove, by the pieces that they answered; without pieces
-// they are the pages of the day. keep receives each page, and how many of its rows can be stored; nil: nothing does.
+// AddReplies adds the rows of stored replies without proving them. pieces are the campaigns or creatives that the
+// replies answered, in order; if there are none, the replies are the pages of the whole day. keep is called with each
+// page and the number of its rows that can be stored; it may be nil.
 func (d *DayRows) AddReplies(pieces []schema.Piece, bodies iter.Seq2[[]byte, error],
 	keep func(page extract.Page[extract.SpendLine], added int) error) error {
 	n, of, rest := 0, d, pieces
@@ -118,7 +117,7 @@ func (d *DayRows) AddReplies(pieces []schema.Piece, bodies iter.Seq2[[]byte, err
 	return nil
 }
 
-// putAside keeps rows of a page that cannot be stored unchanged.
+// putAside adds rows to Aside.
 func (d *DayRows) putAside(rows []RefusedRow) {
 	for i := range rows[:min(len(rows), mostAside-len(d.Aside))] {
 		row := &rows[i]
@@ -130,7 +129,7 @@ func (d *DayRows) putAside(rows []RefusedRow) {
 	}
 }
 
-// union returns the texts of both lists, sorted, each once.
+// union returns the texts of both lists, sorted and without duplicates.
 func union(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }

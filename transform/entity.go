@@ -11,31 +11,31 @@ import (
 	"spendsync/schema"
 )
 
-// SettingsContext has the columns of settings rows that the service does not send.
+// SettingsContext holds the column values of settings rows that the service does not send.
 type SettingsContext struct {
 	Account, RunID string
 	Service        *service.Service // the names of the keys; nil: the embedded ones
 }
 
-// Reply is what the service has sent of a campaign or a creative.
+// Reply is the service's replies about a campaign or a creative.
 type Reply struct {
-	Listed   extract.Entity // a campaign, as the list has it; zero: it was not read
-	Own      extract.Entity // the reply about it alone, and a creative as its list has it; zero: it was not read
-	Campaign string         // that a creative belongs to
+	Listed   extract.Entity // a campaign's entry in the list of campaigns; zero: not read
+	Own      extract.Entity // the reply about one campaign, or a creative's entry in its list; zero: not read
+	Campaign string         // the campaign of a creative
 }
 
-// The reasons that a value of the settings is refused for, next to those of a row.
+// The reasons for refusing a value of the settings, in addition to those for a row.
 var (
 	// ErrNotList reports that a value is not the expected list of texts.
 	ErrNotList = errors.New("not a list of texts")
-	// ErrUnnamed reports that a value is not in the description's list for its column, or does not have its form. It
-	// is stored.
+	// ErrUnnamed reports that a value is not in the description's list for its column, or does not have the described
+	// form. It is stored all the same.
 	ErrUnnamed = errors.New("not a word that the description names")
 	// ErrNotTime reports that a value is not a time.
 	ErrNotTime = errors.New("neither an RFC 3339 time nor a day; its form, in Go's layout, is a line times.forms of " +
 		"SPENDSYNC_SERVICE_FILE")
-	// ErrNoZone reports that a time has no zone: the service has two, that of the report and that of the budgets, and
-	// choosing one would be a guess.
+	// ErrNoZone reports that a time has no zone. The service uses two zones, one for the report and one for the
+	// budgets, so choosing one would be a guess.
 	ErrNoZone = errors.New("a time without a zone; the line times.zone of SPENDSYNC_SERVICE_FILE names it")
 	// ErrNotFlag reports that a value is neither true nor false.
 	ErrNotFlag = errors.New("neither true nor false")
@@ -47,21 +47,20 @@ var (
 	ErrOther = errors.New("not the one asked for")
 )
 
-// errBlank reports an empty text in place of a value of another type. It is read as if the key were absent.
+// errBlank reports an empty text in place of a value of another type. It counts as a missing key.
 var errBlank = errors.New("an empty text")
 
 // FieldError names a refused value of an entity, and the reason. It is also an [extract.ErrContract]: the service's
 // description does not allow the value.
 type FieldError struct {
-	Table  string // such as "campaign_history"
+	Table  string // for example "campaign_history"
 	ID     string // of the entity; empty for the account
 	Column string
-	Value  string // JSON as received, at most 60 bytes of it; empty where absent
+	Value  string // JSON as received, at most 60 bytes of it; empty: the key was absent
 	Err    error
 }
 
-// Error is the place, the value and the reason. The value is escaped where it does
-// not print.
+// Error returns the place, the value and the reason. The value is escaped if it is not printable.
 func (e *FieldError) Error() string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(e.Table+" "+e.ID) + ": " + e.Column)
@@ -69,37 +68,35 @@ func (e *FieldError) Error() string {
 	return b.String() + ": " + e.Err.Error()
 }
 
-// Unwrap is the reason and the kind.
+// Unwrap returns the reason and the kind of the error.
 func (e *FieldError) Unwrap() []error { return []error{e.Err, extract.ErrContract} }
 
-// Decoded is what became of the fields of one entity. One field that is wrong costs
-// neither the others nor the entity.
+// Decoded is the result of decoding the fields of one entity. A wrong field affects neither the other fields nor the
+// entity.
 type Decoded struct {
-	// Unread are the columns that could not be read, NULL in the row: the last known value
-	// stands in for each.
+	// Unread are the columns that could not be read. They are NULL in the row; the caller uses the last known values.
 	Unread []string
-	// Withheld are those of Unread that the service itself could not read, which it expresses by a null. That is an
-	// answer; the others were not understood.
+	// Withheld are the columns in Unread that the service itself could not read, which it expresses by a null. That is
+	// an answer; the other unread columns were not understood.
 	Withheld []string
-	// Refused are the values that are there and were not understood, the first of each
-	// column.
+	// Refused are the values that were present but not understood, the first of each column.
 	Refused []*FieldError
-	// Unnamed are the values that were read and stored, and that the description does not have
-	// in its list for their column, or that are not of the form that it gives.
+	// Unnamed are values that were stored although they are not in the description's list for their column, or do not
+	// have the described form.
 	Unnamed []*FieldError
-	// Damaged are the columns whose text is a number, or has lost something: half a character is U+FFFD in it, and NUL
-	// is escaped.
+	// Damaged are the columns whose text is a number, or has lost something: half a surrogate pair became U+FFFD, or
+	// NUL was escaped.
 	Damaged []string
-	// Null, Missing, Blank and Omitted are the columns that are not set, by the form in the reply: a null, a missing
-	// key, an empty text, list or amount, or a member that a readable audience leaves out. The row has NULL for each.
-	// The caller judges which of them unset a known value: see [Unsettable].
+	// Null, Missing, Blank and Omitted are the columns that are not set, by their form in the reply: a null; a missing
+	// key; an empty text, list or amount; or a member missing from a readable audience. All are NULL in the row. The
+	// caller decides which of them unset a known value: see [Unsettable].
 	Null, Missing, Blank, Omitted []string
-	// Read are the keys that values were read from, by their names in the description; a
-	// key may be there more than once. See [ExtraKeysIn].
+	// Read are the keys whose values were read, by their names in the description; a key may occur more than once. See
+	// [ExtraKeysIn].
 	Read []string
 }
 
-// Err is the first value that was refused, or nil.
+// Err returns the error of the first refused value, or nil.
 func (r *Decoded) Err() error {
 	if len(r.Refused) == 0 {
 		return nil
@@ -107,7 +104,7 @@ func (r *Decoded) Err() error {
 	return r.Refused[0]
 }
 
-// Message returns why a column is unread, if one of its values was refused.
+// Message returns why a column is unread, if a value of it was refused.
 func (r *Decoded) Message(column string) schema.Null[string] {
 	for _, e := range r.Refused {
 		if e.Column == column {
@@ -117,8 +114,8 @@ func (r *Decoded) Message(column string) schema.Null[string] {
 	return schema.Null[string]{}
 }
 
-// Unsettable are the columns that the description lets be unset. In any other column a known value stands if a reply
-// has none.
+// Unsettable are the columns that the description allows to be unset. All other columns keep their known value if a
+// reply has none.
 var Unsettable = append([]string{"target_cpa", "end_at", "image_id", "button1", "button2", "rejection_reasons",
 	"rejection_comment"}, AudienceColumns...)
 
@@ -126,19 +123,19 @@ var Unsettable = append([]string{"target_cpa", "end_at", "image_id", "button1", 
 type absence int
 
 const (
-	required absence = iota // every entity has a value: null and blank could not be read either
-	needed                  // the value could not be read
-	optional                // there is none
+	required absence = iota // every entity has a value, so missing, null and blank are all unread
+	needed                  // a missing key is unread; null means that there is no value
+	optional                // there is no value
 )
 
 // reader reads the values of one entity.
 type reader struct {
 	*entityContext
-	from    []map[string]extract.Value // the first that has a key counts
-	section string                     // of the service's names
+	from    []map[string]extract.Value // objects in which to look for a key, in this order
+	section string                     // of the service file, with the names of the keys
 }
 
-// entityContext is the entity that is read, and what became of it so far.
+// entityContext is the entity that is being read, with the results so far.
 type entityContext struct {
 	table, id string
 	raw       schema.Null[string]
@@ -147,8 +144,8 @@ type entityContext struct {
 	Decoded
 }
 
-// newReader reads an entity from one or more replies, the latest first. At least one must have been read, and all must
-// be about the same entity.
+// newReader returns a reader of an entity from one or more replies, the latest first. At least one must have been read,
+// and all must be about the same entity.
 func newReader(s *service.Service, section, table, idColumn string, replies ...extract.Entity) (reader, error) {
 	r := reader{entityContext: &entityContext{table: table, intern: NewInterner(), service: s}, section: section}
 	for _, e := range replies {
@@ -170,15 +167,15 @@ func newReader(s *service.Service, section, table, idColumn string, replies ...e
 	return r, nil
 }
 
-// read reads a column from the first of its keys that is there: those under the name of the column in the reader's
-// section of the service, or under another name. A value that is refused is unread.
+// read reads a column from the first of its keys that exists. The keys are those of the line with the column's name, or
+// with another name, in the reader's section. A refused value is unread.
 func read[T comparable](
 	r reader, absent absence, take func(extract.Value) (T, error), column string, name ...string,
 ) schema.Null[T] {
 	return readKeys(r, absent, take, column, r.names(append(name, column)[0])...)
 }
 
-// readKeys is read for given keys.
+// readKeys reads a column from the first of the given keys that exists.
 func readKeys[T comparable](
 	r reader, absent absence, take func(extract.Value) (T, error), column string, keys ...string,
 ) schema.Null[T] {
@@ -201,7 +198,7 @@ func readKeys[T comparable](
 		switch {
 		case err == nil:
 			return schema.Some(t)
-		case absent == optional && errors.Is(err, errBlank) && isEmptyList(v): // no member is a value, too
+		case absent == optional && errors.Is(err, errBlank) && isEmptyList(v): // an empty list explicitly has no value
 			r.Null = append(r.Null, column)
 			return schema.Null[T]{}
 		case !errors.Is(err, errBlank):
@@ -223,10 +220,10 @@ func isEmptyList(v extract.Value) bool {
 	return ok && len(list) == 0
 }
 
-// names are the keys of a line in the reader's section.
+// names returns the keys of a line in the reader's section.
 func (r reader) names(name string) []string { return r.service.Names(r.section + "." + name) }
 
-// value is the value of the first of the keys that is there.
+// value returns the value of the first of the keys that exists.
 func (r reader) value(keys ...string) (extract.Value, bool) {
 	for _, fields := range r.from {
 		for _, key := range keys {
@@ -244,13 +241,13 @@ func (r reader) has(keys []string) bool {
 	return ok
 }
 
-// inside reads the members of an object in the entity, by the names of a section.
+// inside returns a reader of an object within the entity, by the names of a section.
 func (r reader) inside(section string, fields map[string]extract.Value) reader {
 	return reader{entityContext: r.entityContext, section: section, from: []map[string]extract.Value{fields}}
 }
 
-// within reads an object in the entity, by the section of its name. It is not there where it is null. An empty list is
-// an empty object, as some languages write it.
+// within returns a reader of the object under a name, by the section of that name. ok is false if it is missing or
+// null. An empty list counts as an empty object, because some languages write it so.
 func (r reader) within(name string) (inner reader, ok bool) {
 	v, _ := r.value(r.names(name)...)
 	if v.Null() {
@@ -266,8 +263,8 @@ func (r reader) within(name string) (inner reader, ok bool) {
 	return r.inside(name, fields), ok
 }
 
-// foreign refuses the amounts of an entity in another currency than the one that is stored. It returns whether there
-// are such amounts.
+// foreign refuses the amounts of an entity in another currency than the stored one. It reports whether the currency
+// differs.
 func (r reader) foreign(columns ...string) bool {
 	v, ok := r.value(r.service.Names("currency.keys")...)
 	if !ok || extract.OtherCurrency(r.service, v) == "" {
@@ -280,7 +277,7 @@ func (r reader) foreign(columns ...string) bool {
 	return true
 }
 
-// forgetUnset takes back that columns are not set.
+// forgetUnset removes columns from those that are not set.
 func (c *entityContext) forgetUnset(columns ...string) {
 	among := func(column string) bool { return slices.Contains(columns, column) }
 	c.Null, c.Missing, c.Blank = slices.DeleteFunc(c.Null, among), slices.DeleteFunc(c.Missing, among),
@@ -293,7 +290,7 @@ func (c *entityContext) miss(column string) {
 	}
 }
 
-// refuse notes a value that was not understood, the first of its column.
+// refuse records a refused value, the first of its column.
 func (c *entityContext) refuse(column string, v extract.Value, err error) {
 	known := func(e *FieldError) bool { return e.Table == c.table && e.Column == column }
 	if !slices.ContainsFunc(c.Refused, known) {

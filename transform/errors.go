@@ -10,9 +10,8 @@ import (
 	"spendsync/schema"
 )
 
-// The reasons that a value is refused for, next to [schema.ErrNotNumber],
-// [schema.ErrRange] and [schema.ErrFraction]. [errors.Is] finds them in a
-// [RowError].
+// The reasons for refusing a value, in addition to [schema.ErrNotNumber], [schema.ErrRange] and [schema.ErrFraction].
+// [errors.Is] finds them in a [RowError].
 var (
 	// ErrMissing reports that a required value is absent or null.
 	ErrMissing = errors.New("missing")
@@ -32,7 +31,7 @@ var (
 	ErrTooLong = errors.New("too long")
 	// ErrControl reports that an ID contains a control character.
 	ErrControl = errors.New("control character")
-	// ErrBrokenID reports that an ID contains half a character, or U+FFFD in place of lost bytes: two IDs may have
+	// ErrBrokenID reports that an ID contains half a surrogate pair, or U+FFFD in place of lost bytes: two IDs may have
 	// become one.
 	ErrBrokenID = errors.New("an id of which a part is lost")
 )
@@ -40,18 +39,17 @@ var (
 // RowError names a refused value of a page, and the reason. It is also an [extract.ErrContract]: the service's
 // description does not allow the value.
 type RowError struct {
-	Table  string // such as "spend_daily"
+	Table  string // for example "spend_daily"
 	Page   int
 	Row    int    // in the page, from 1
-	Column string // empty where it is the row as a whole
-	Value  string // JSON as received, at most 60 bytes of it; empty where absent
+	Column string // empty: the row as a whole
+	Value  string // JSON as received, at most 60 bytes of it; empty: the key was absent
 	Err    error
 }
 
 const maxShownValue = 60
 
-// Error is the place, the value and the reason. The value is escaped where it
-// does not print.
+// Error returns the place, the value and the reason. The value is escaped if it is not printable.
 func (e *RowError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s page %d row %d: ", e.Table, e.Page, e.Row)
@@ -70,7 +68,7 @@ func (e *RowError) Reason() string {
 	return strings.TrimPrefix(strings.TrimSpace(b.String())+": "+e.Err.Error(), ": ")
 }
 
-// writeValue writes a blank and a value, escaped where it does not print, or nothing.
+// writeValue writes a blank and a value, escaped if it is not printable; for an empty value it writes nothing.
 func writeValue(b *strings.Builder, value string) {
 	if value != "" {
 		b.WriteByte(' ')
@@ -87,7 +85,7 @@ func writeValue(b *strings.Builder, value string) {
 // Unwrap returns the reason and the kind of the error.
 func (e *RowError) Unwrap() []error { return []error{e.Err, extract.ErrContract} }
 
-// shown is a value as a RowError holds it.
+// shown returns a value cut to the length that errors show.
 func shown(v extract.Value) string {
 	if len(v) <= maxShownValue {
 		return string(v)
@@ -95,7 +93,7 @@ func shown(v extract.Value) string {
 	return strings.ToValidUTF8(string(v[:maxShownValue-3]), "") + "..."
 }
 
-// plain is the reason without the value that schema's errors repeat.
+// plain returns the reason of an error of package schema, whose text also contains the value.
 func plain(err error) error {
 	for _, reason := range []error{schema.ErrNotNumber, schema.ErrRange, schema.ErrFraction} {
 		if errors.Is(err, reason) {

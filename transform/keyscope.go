@@ -8,16 +8,16 @@ import (
 	"spendsync/schema"
 )
 
-// CanWrite reports whether the key of a reply to "me" can make changes, in the spellings that [Account] knows. NULL
-// means that the reply has none of them.
+// CanWrite reports whether a key can make changes, by a reply to "me" in the spellings that [Account] knows; NULL: the
+// reply has none of them.
 func CanWrite(s *service.Service, me extract.Entity) schema.Null[bool] {
 	return newAccountReader(s).canWrite(me)
 }
 
-// canWrite is whether the key can make changes.
+// canWrite reports whether the key can make changes.
 func (a *accountReader) canWrite(me extract.Entity) schema.Null[bool] {
 	r := a.keyInfo(me)
-	a.Read = append(a.Read, r.names("scope")...) // whichever of them decides
+	a.Read = append(a.Read, r.names("scope")...) // even if another key decides
 	if can := read(r, optional, yesNo, "can_write"); can.Valid {
 		return can
 	}

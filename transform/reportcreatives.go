@@ -7,19 +7,17 @@ import (
 	"spendsync/schema"
 )
 
-// ReportCreative is what the report knows of a creative: the addresses of its
-// images, which the advertiser API does not state, and for a creative that the API
-// does not list, all that there is to know.
+// ReportCreative is a creative in the report: the addresses of its images, which the advertiser API does not have and,
+// for a creative that the API does not list, everything that is known of it.
 type ReportCreative struct {
-	CampaignID, CreativeID string // each empty where the report names none
+	CampaignID, CreativeID string // empty: the report names none
 	CampaignName           string // empty: none
 	Title, Message, Status schema.Null[string]
 	ImageURL, IconURL      schema.Null[string]
 }
 
-// ReportCreatives takes them from one page of the report. A line whose ids cannot be read
-// is left out and named; a text refuses nothing. It is pure; the lines share nothing with
-// the page.
+// ReportCreatives decodes the creatives of one page of the report. It leaves out lines whose IDs cannot be read, and
+// returns their errors; a text is never refused. It is pure, and the lines share no memory with the page.
 func ReportCreatives(p extract.Page[extract.CreativeLine]) (lines []ReportCreative, left []*RowError) {
 	lines = make([]ReportCreative, 0, len(p.Items))
 	intern := NewInterner()
@@ -49,7 +47,7 @@ func ReportCreatives(p extract.Page[extract.CreativeLine]) (lines []ReportCreati
 	return lines, left
 }
 
-// filled is a text; one that is absent, null, empty or no text is none.
+// filled returns a text; NULL: it is absent, null, empty, or not a text.
 func filled(intern *Interner, v extract.Value) schema.Null[string] {
 	s, _ := intern.text(v)
 	return schema.Null[string]{V: s, Valid: s != ""}

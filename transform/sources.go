@@ -15,45 +15,40 @@ import (
 // errTwoBids reports that one source has two bids.
 var errTwoBids = errors.New("the source has another bid, too")
 
-// SourceRead is one read of a campaign's sources. A kind of rule that was not read completely may have some rules;
-// there may be others.
+// SourceRead is one read of a campaign's source settings.
 type SourceRead struct {
-	Mode  schema.SourceMode // without bids_last_read_at, which is the caller's to know
+	Mode  schema.SourceMode // without bids_last_read_at, which only the caller knows
 	Rules []schema.SourceRule
 
-	Kinds map[string]bool // whether all rules of a kind were read
-	// Decoded is that of Mode and of the rules: a kind that was not read is unread under its
-	// name, and withheld where it is null.
+	Kinds map[string]bool // whether all rules of a kind were read; if not, Rules may have some of them
+	// Decoded describes the fields of Mode and the kinds of rules. A kind that was not read completely is unread under
+	// its name, and withheld if it is null.
 	Decoded
 }
 
-// The modes, as they are stored.
+// The stored values of a mode.
 const (
 	blockList = "block_list"
 	allowList = "allow_list"
 )
 
 // Sources makes rows of a campaign's source settings. The keys are those of the section sources of service.yaml. The
-// parts may lie in the object itself, or in an object under one of the keys of parts:
+// parts may be in the object itself, or in an object under one of the keys of parts:
 //
-//   - The mode: block_list, blocklist and block are one, and so are
-//     allow_list, allowlist and allow, with hyphens or blanks too and in any case;
-//     another text is kept as it is. Null and missing are unread.
-//   - The lists, blocked and allowed; or one_list, which is that of the mode unless its entries say themselves under
-//     kind which they are.
-//     One that is null or missing was not read, except that of the mode that the campaign does not have, where its
-//     own was read: the description knows no blocked sources of an allow-list campaign,
-//     and no allowed ones of a block-list campaign, so there are none in force.
-//   - An entry of a list: the ID, or an object with it, which may be the source in the place of its ID. An ID that
-//     consists of digits may be a number.
-//   - The bids: a list of objects with the ID
-//     and a bid; or a map of IDs to a number or to such an object.
-//     Null says that they could not be read, and so is a missing key taken. A bid
-//     that is null is a rule without a number.
+//   - The mode: block_list, blocklist and block are the same, and so are allow_list, allowlist and allow, also with
+//     hyphens or blanks and in any case. Another text is stored unchanged. Null and missing are unread.
+//   - The lists are blocked and allowed, or a single one_list, which is the list of the mode unless its entries state
+//     under kind which list they are on. A list that is null or missing was not read. But if the list of the campaign's
+//     mode was read, a missing list of the other mode is empty: by the description, an allow-list campaign has no
+//     blocked sources, and a block-list campaign no allowed ones.
+//   - An entry of a list is an ID, or an object with the ID or with an object that has it. An ID of digits may be a
+//     number.
+//   - The bids are a list of objects with the ID and a bid, or a map from IDs to numbers or to such objects. If the key
+//     is null or missing, they could not be read. A bid that is null is a rule without a number.
 //
-// An ID is any text of one, and a bid is from 0 and fits DECIMAL(12,6), in the currency that is stored. Anything
-// else is refused and costs the entry: its kind is not read whole then. The rules are sorted
-// by rule and source, each once. The error is that of the settings of another campaign.
+// An ID is any valid text, and a bid is not negative, fits DECIMAL(12,6), and is in the stored currency. An entry with
+// another value is refused, and its kind counts as not completely read. The rules are sorted by rule and source,
+// without duplicates. The error is about settings of another campaign.
 func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead, error) {
 	e.ID = campaignID
 	r, err := newReader(c.Service, "sources", schema.SourceModeHistory.Name, "campaign_id", e)
@@ -97,8 +92,8 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 	return s.out, nil
 }
 
-// optimized reads the sources that are left to source optimization. The description names
-// no list of them: settings that were read and have none leave no source to it.
+// optimized reads the sources that are left to source optimization. The description names no list of them, so if all
+// other lists were read and there is no such list, no source is left to optimization.
 func (s *sourceReader) optimized() {
 	if keys := s.names("optimized"); s.has(keys) { // null means that it could not be read
 		s.out.Kinds[schema.RuleOptimized] = s.list(schema.RuleOptimized, keys)
@@ -107,7 +102,7 @@ func (s *sourceReader) optimized() {
 	s.out.Kinds[schema.RuleOptimized] = s.out.Kinds[schema.RuleBlocked] && s.out.Kinds[schema.RuleAllowed]
 }
 
-// unreadKinds names the kinds of rules that were not read.
+// unreadKinds marks the kinds of rules that were not read as unread.
 func (s *sourceReader) unreadKinds() {
 	for _, kind := range []struct {
 		name string
@@ -128,7 +123,7 @@ func (s *sourceReader) unreadKinds() {
 	}
 }
 
-// sourceMode is a mode in its one form.
+// sourceMode returns the stored value of a mode.
 func (c *entityContext) sourceMode(v extract.Value) (string, error) {
 	s, err := c.word(v)
 	switch strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s)) {
@@ -138,7 +133,7 @@ func (c *entityContext) sourceMode(v extract.Value) (string, error) {
 		return allowList, err
 	}
 	switch {
-	case err == nil && !extract.IsToken(strings.ReplaceAll(s, " ", "_")): // letters, digits and few others
+	case err == nil && !extract.IsToken(strings.ReplaceAll(s, " ", "_")):
 		return "", fmt.Errorf("not a mode: %w", ErrForm)
 	case err == nil:
 		c.unnamed("source_mode", v)
@@ -170,7 +165,7 @@ func (s *sourceReader) lists() {
 		s.refuse("rule", v, fmt.Errorf("a list of sources without a known mode: %w", ErrForm))
 	}
 	switch mode {
-	case blockList: // the other list has nothing in force
+	case blockList: // the other list does not apply
 		if read := s.out.Kinds; read[schema.RuleBlocked] && !s.hasValue(allowedKeys) {
 			read[schema.RuleAllowed] = true
 		}
@@ -187,8 +182,8 @@ func (s *sourceReader) hasValue(keys []string) bool {
 	return !v.Null()
 }
 
-// oneList is the list that has no kind of its own, if there is one; it may be empty. Under
-// sources there may be an object that has all of it instead.
+// oneList returns the list that does not say in its key what it lists. An object under that key holds all source
+// settings instead.
 func (s *sourceReader) oneList() (entries []extract.Value, ok bool) {
 	for _, key := range s.names("one_list") {
 		if v, found := s.value(key); found {
@@ -200,8 +195,8 @@ func (s *sourceReader) oneList() (entries []extract.Value, ok bool) {
 	return nil, false
 }
 
-// sorted reads a list whose entries themselves state whether they are blocked or allowed. It returns false if none
-// does; if only some do, neither kind is read.
+// sorted reads a list whose entries state whether they are blocked or allowed. It returns false if no entry does. If
+// only some do, neither kind counts as read.
 func (s *sourceReader) sorted(entries []extract.Value) bool {
 	if len(entries) == 0 {
 		return false
@@ -247,7 +242,8 @@ func (s *sourceReader) list(rule string, keys []string) bool {
 	return s.add(rule, entries)
 }
 
-// add makes rules of entries, and reports whether all of them are known. An unknown entry does not affect the others.
+// add makes rules of entries, and reports whether it understood all of them. An entry that is not understood does not
+// affect the others.
 func (s *sourceReader) add(rule string, entries []extract.Value) (complete bool) {
 	complete = true
 	seen := map[string]bool{}
@@ -281,7 +277,7 @@ func (s *sourceReader) source(entry extract.Value) (string, error) {
 	return s.sourceID(id)
 }
 
-// sourceID is an ID of a source.
+// sourceID checks the ID of a source.
 func (s *sourceReader) sourceID(id string) (string, error) {
 	if !extract.IsID(id) {
 		return "", fmt.Errorf("%.60q is not the ID of a source: %w", id, ErrForm)
@@ -289,14 +285,14 @@ func (s *sourceReader) sourceID(id string) (string, error) {
 	return id, nil
 }
 
-// bids reads the bids that sources have of their own.
+// bids reads the bids of single sources.
 func (s *sourceReader) bids() {
 	v, _ := s.value(s.names("bid_overrides")...)
 	if v.Null() {
 		return
 	}
 	known := map[string]schema.Null[schema.Money]{}
-	odd := map[string]bool{} // sources whose bid is not known
+	odd := map[string]bool{} // sources whose bid was refused
 	complete := true
 	take := func(id string, entry extract.Value, err error) {
 		var own schema.Null[schema.Money]
@@ -339,7 +335,7 @@ func (s *sourceReader) bids() {
 	}
 }
 
-// bid is the bid of an entry. Null is one without a number.
+// bid returns the bid of an entry. A null is a bid without a number.
 func (s *sourceReader) bid(entry extract.Value) (own schema.Null[schema.Money], err error) {
 	price, err := s.priceIn(entry)
 	if err != nil || price.Null() {
@@ -352,7 +348,7 @@ func (s *sourceReader) bid(entry extract.Value) (own schema.Null[schema.Money], 
 	return own, err
 }
 
-// priceIn is the bid within an entry: the number itself, or a member of an object.
+// priceIn returns the value of the bid in an entry: the entry itself, or a member of the object.
 func (s *sourceReader) priceIn(entry extract.Value) (extract.Value, error) {
 	fields, ok := entry.Fields()
 	if !ok {
@@ -374,7 +370,7 @@ func (s *sourceReader) addRule(source, rule string, own schema.Null[schema.Money
 	})
 }
 
-// unknownKeys reports an object that is not recognized, with its keys.
+// unknownKeys returns the error for an object that is not recognized, with its keys.
 func unknownKeys(fields map[string]extract.Value) error {
 	return fmt.Errorf("an object with the keys %s: %w", extract.Keys(fields), ErrForm)
 }

@@ -12,55 +12,55 @@ import (
 	"spendsync/schema"
 )
 
-// SpendContext has the columns of the report's rows that the report does not send.
+// SpendContext holds the column values of the report's rows that the report does not send.
 type SpendContext struct {
 	Account, RunID string
 	Day            schema.Date // the day asked for
 	SeenAt         schema.Instant
-	Service        *service.Service // what replies are assumed to be like; nil: the embedded assumptions
+	Service        *service.Service // description of the replies; nil: the embedded one
 }
 
-// SpendPage is what became of one page of a day's report.
+// SpendPage describes the rows of one page that could not be stored unchanged.
 type SpendPage struct {
 	Rounded int          // amounts with more than six decimals, rounded half to even
-	Refused []RefusedRow // rows that were left out, in their order
-	// Unread are rows that are stored without some of their measures, in their order. Each
-	// names the columns, separated by commas.
+	Refused []RefusedRow // rows that were left out, in page order
+	// Unread are rows that are stored without some of their counts, in page order. Each error names the columns,
+	// separated by commas.
 	Unread []RefusedRow
-	// UnreadForms are those measures, each with the form of its value ("clicks.string"); sorted.
+	// UnreadForms are the counts that could not be read, each with the form of its value ("clicks.string"); sorted.
 	UnreadForms  []string
-	UnreadClicks bool // clicks are among those measures
-	// Stray is the first row of another day, or in another currency than the one that is stored; nil: there is none. It
-	// refuses the read.
+	UnreadClicks bool // the clicks of some row could not be read
+	// Stray is the first row of another day, or in another currency than the stored one; nil: there is none. It refuses
+	// the entire read.
 	Stray *RowError
 }
 
-// RefusedRow is a row of the report with a value that cannot be stored: a number or an ID
-// would have to be guessed.
+// RefusedRow is a row of the report with a value that cannot be stored, because a number or an ID would have to be
+// guessed.
 type RefusedRow struct {
 	RowError
 	JSON string // the row as received
 }
 
-// AppendSpend appends to dst the rows of one page of a day's report that can be stored, and returns the others. It is
-// pure, apart from the state of intern; the rows share no memory with the page.
+// AppendSpend appends the rows of one page of a day's report to dst, and returns those that cannot be stored unchanged.
+// It is pure, apart from the state of intern; the rows share no memory with the page.
 //
 // The stored values, by column:
 //
-//	date           the day asked for; absent, null and blank in a creative without spend. Another day refuses the read
+//	date        the requested day; absent, null and blank in a creative without spend. Another day refuses the read
 //	campaign_id, creative_id, source_id
-//	            an ID without the blanks around it, of any form; a whole number is its digits. Absent, null and blank
-//	            are '' in a row without spend, as creatives that were not delivered have no source. A row with spend
-//	            has an owner: without one it is refused
-//	total_spend    a number, or a text that is one; negative for a credit. Absent and null are 0 in a row that has no
-//	            source and counts nothing: a creative that was not delivered. Otherwise they refuse the row
+//	            an ID of any form, without surrounding blanks; a whole number is its digits. Absent, null and blank
+//	            are '' in a row without spend: creatives that were not delivered have no source. A row with spend and
+//	            without an ID is refused
+//	total_spend a number, or a text that is one; negative for a credit. Absent and null are 0 in a row of a creative
+//	            that was not delivered, which has no source and no counts; otherwise the row is refused
 //	clicks, impressions, conversions
-//	            a whole number, or a text that is one; negative for a credit. Null is NULL, and absent is, too: in a
-//	            row with spend it is among the unread ones, and 0 in a creative that was not delivered. All are NULL
-//	            if the column is not asked for. Any other value, a fraction included, costs itself, and not its row:
-//	            it is NULL, and the row is among the unread ones
+//	            a whole number, or a text that is one; negative for a credit. Null is NULL. Absent is NULL and, in a
+//	            row with spend, unread. In a row of a creative that was not delivered both are 0. All are NULL if the
+//	            column is not requested. Any other value, a fraction included, is NULL and unread; the row is stored
 //
-// Anything else refuses the row, and no other. campaign_name stays empty: it is a label, see [NameCampaigns].
+// Any other value refuses its row, and no other row. campaign_name stays empty: it is a label, see
+// [schema.SpendRows.Name].
 func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) SpendPage {
 	dst.Grow(len(p.Items))
 	r := spendReader{c: c, day: c.Day.String(), intern: intern, asked: c.Service.ReportColumns()}
@@ -102,19 +102,19 @@ type spendReader struct {
 	intern  *Interner
 	asked   []string // columns
 	rounded int
-	// unreadForms are the measures that could not be read, each with the form of its value.
+	// unreadForms are the counts that could not be read, each with the form of its value.
 	unreadForms map[string]bool
-	// In most rows these columns equal those of the row before.
+	// Most rows repeat these columns of the previous row.
 	date, campaign, creative lastValue
 }
 
-// lastValue is the text that was received last, and its decoded value.
+// lastValue caches the last value of a column and its decoded text.
 type lastValue struct {
 	raw  extract.Value
 	text string
 }
 
-// get is the cached text if v is unchanged, else what read makes of it.
+// get returns the cached text if v is unchanged, or else the result of read.
 func (l *lastValue) get(read func(extract.Value) (string, error), v extract.Value) (string, error) {
 	if l.raw != nil && string(l.raw) == string(v) {
 		return l.text, nil
@@ -126,7 +126,7 @@ func (l *lastValue) get(read func(extract.Value) (string, error), v extract.Valu
 	return s, err
 }
 
-// stray returns why a row refuses its read; nil: it does not.
+// stray returns why a row refuses the entire read; nil: it does not.
 func (r *spendReader) stray(l *extract.SpendLine) *RowError {
 	if len(l.Currency) > 0 && extract.OtherCurrency(r.c.Service, l.Currency) != "" {
 		return refused("currency", l.Currency, ErrCurrency)
@@ -141,7 +141,7 @@ func (r *spendReader) stray(l *extract.SpendLine) *RowError {
 	return nil
 }
 
-// row fills the key and the label of a row, or returns the value for which the row is refused.
+// row fills the key and the spend of a row, or returns the value for which the row is refused.
 func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	*to = schema.Spend{
 		AccountID: r.c.Account, ReportDate: r.c.Day,
@@ -168,8 +168,8 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	return nil
 }
 
-// isUndelivered reports whether a row is of a creative that was not delivered: it names the creative, has no source,
-// and counts nothing.
+// isUndelivered reports whether a row is of a creative that was not delivered: it names a creative but no source, and
+// its counts are 0 or missing.
 func (r *spendReader) isUndelivered(row *schema.Spend, l *extract.SpendLine) bool {
 	for _, v := range [...]extract.Value{l.Clicks, l.Impressions, l.Conversions} {
 		if n, err := count(v); err != nil || n.V != 0 {
@@ -179,8 +179,8 @@ func (r *spendReader) isUndelivered(row *schema.Spend, l *extract.SpendLine) boo
 	return row.CampaignID != "" && row.CreativeID != "" && row.SourceID == ""
 }
 
-// measures fills the counts of a row. It returns which of them cannot be read and are NULL;
-// nil: none.
+// measures fills the counts of a row. It returns the error for those that cannot be read and are NULL; nil: there are
+// none.
 func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *RowError) {
 	for _, m := range [...]struct {
 		column string
@@ -214,7 +214,7 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *
 	return unread
 }
 
-// addUnreadForm records why a measure cannot be read, by the form of its value.
+// addUnreadForm records a count that cannot be read, with the form of its value.
 func (r *spendReader) addUnreadForm(column string, v extract.Value, err error) {
 	form := v.Type()
 	switch {
@@ -272,11 +272,11 @@ func (r *spendReader) money(v extract.Value) (schema.Money, error) {
 	return m, err
 }
 
-// maxCount is far more than any source counts in a day, and so far below the largest int64 that
-// a damaged value costs itself: the sum of its day does not overflow.
+// maxCount is far above any real count of a day, and far enough below the largest int64 that a damaged value cannot
+// make the sum of a day overflow.
 const maxCount = 100_000_000_000_000_000
 
-// count is a whole number of either sign. Absent and null are NULL.
+// count parses a whole number of either sign. Absent and null are NULL.
 func count(v extract.Value) (schema.Null[int64], error) {
 	if v.Null() {
 		return schema.Null[int64]{}, nil

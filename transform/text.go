@@ -8,28 +8,25 @@ import (
 	"spendsync/extract"
 )
 
-// maxID bounds an id, in bytes: the description allows 40 characters, and this keeps a
-// mistake from filling the store. A text has no bound but that of the reply.
+// maxID bounds an ID, in bytes. The description allows 40 characters; the bound keeps a mistake from filling the store.
+// Texts are bounded only by the size of the reply.
 const maxID = 200
 
-// Interner keeps one copy of each id and name, found by the bytes it was
-// received as, and remembers that it was checked. The million rows of a day
-// name a few hundred campaigns and creatives: with one Interner for them they cost a
-// pointer each, and one that goes from day to day need not learn them again. It is not
-// safe for concurrent use; the rows made with it are.
+// Interner stores one copy of each ID and text, by the bytes received, and remembers that it was checked. The million
+// rows of a day name a few hundred campaigns and creatives; with one Interner each costs a pointer. It is not safe for
+// concurrent use; the rows made with it are.
 type Interner struct {
 	ids, texts map[string]string // from the JSON as received
-	isDamaged  bool              // a text since it was last looked at: it is a number, or has lost something
+	isDamaged  bool              // set if a text is a number or has lost something; the caller resets it
 }
 
-// NewInterner is an empty Interner.
+// NewInterner returns an empty Interner.
 func NewInterner() *Interner {
 	return &Interner{ids: map[string]string{}, texts: map[string]string{}}
 }
 
-// id returns an ID without the blanks around it: any text without control characters and
-// without U+FFFD, which stands where something is lost, or the digits of a whole number. Absent and null are the empty
-// ID.
+// id returns an ID without surrounding blanks: any text without control characters and U+FFFD, which marks a loss, or
+// the digits of a whole number. Absent and null are the empty ID.
 func (n *Interner) id(v extract.Value) (string, error) {
 	if v = v.ID(); v.Null() {
 		return "", nil
@@ -53,9 +50,9 @@ func (n *Interner) id(v extract.Value) (string, error) {
 	return s, nil
 }
 
-// text returns a text as received, with U+FFFD for half a character and with NUL escaped, because NUL ends a text in
-// some of the engines that read the store. A number is the text of its digits, because services send a name of digits
-// as a number. Absent and null are the empty text.
+// text returns a text as received, with U+FFFD for half a surrogate pair and with NUL escaped, because NUL ends a text
+// in some engines that read the store. A number becomes the text of its digits, because some services send a name of
+// digits as a number. Absent and null are the empty text.
 func (n *Interner) text(v extract.Value) (string, error) {
 	if v.Null() {
 		return "", nil

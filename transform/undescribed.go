@@ -10,13 +10,12 @@ import (
 // identifying are the keys that identify an entity and its kind.
 var identifying = []string{"id", "_id", "campaign_id", "creative_id", "type", "node"}
 
-// wrapping are the keys of objects whose members are looked at one by one. An object under
-// any other key is looked into where it holds something that is read.
+// wrapping are the keys of objects whose members are checked one by one. An object under any other key is checked so
+// only if some member of it was read.
 var wrapping = []string{"audience", "attributes"}
 
-// ExtraKeysIn returns the JSON types of the values in an entity's JSON that no column shows, by the paths of
-// their keys, such as audience.interests. read are the keys that values were read from, by
-// their names in the service's description.
+// ExtraKeysIn returns the JSON types of the values in an entity's JSON that have no column, by the paths of their keys,
+// for example audience.interests. read are the keys whose values were read, by their names in the description.
 func ExtraKeysIn(raw string, read map[string]bool) map[string]string {
 	fields, ok := extract.Value(raw).Fields()
 	if !ok {
@@ -27,7 +26,7 @@ func ExtraKeysIn(raw string, read map[string]bool) map[string]string {
 	return found
 }
 
-// maxNested is how deep an entity is looked into.
+// maxNested is how deep objects within an entity are checked.
 const maxNested = 4
 
 func addUndescribed(found map[string]string, path string, fields map[string]extract.Value, read map[string]bool) {

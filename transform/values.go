@@ -11,10 +11,10 @@ import (
 	"spendsync/schema"
 )
 
-// text is an unmodified text.
+// text returns an unmodified text.
 func (c *entityContext) text(v extract.Value) (string, error) { return c.intern.text(v) }
 
-// filled is an unmodified text. An empty text counts as no value.
+// filled returns an unmodified text. An empty text counts as no value.
 func (c *entityContext) filled(v extract.Value) (string, error) {
 	if isBlank(v) {
 		return "", errBlank
@@ -22,7 +22,7 @@ func (c *entityContext) filled(v extract.Value) (string, error) {
 	return c.text(v)
 }
 
-// word is a text from a small set of words. A number or a boolean in its place has no known meaning.
+// word returns a text that should be one of a few words. A number or a boolean is refused.
 func (c *entityContext) word(v extract.Value) (string, error) {
 	s, ok := v.Text()
 	if !ok {
@@ -34,19 +34,19 @@ func (c *entityContext) word(v extract.Value) (string, error) {
 	return c.intern.text(v)
 }
 
-// lower is a word in lower case, for which the description has no list.
+// lower returns a word in lower case, for columns without a list in the description.
 func (c *entityContext) lower(v extract.Value) (string, error) {
 	s, err := c.word(v)
 	return strings.ToLower(s), err
 }
 
-// status is a word of a list of the description's: in lower case, with underscores.
+// status returns a word in lower case, with underscores.
 func (c *entityContext) status(v extract.Value) (string, error) {
 	s, err := c.word(v)
 	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s))), err
 }
 
-// statusOf is a status that should be one of words. Another one is stored as well, and is unnamed.
+// statusOf returns a status that should be one of words. Other words are stored, too, and recorded as unnamed.
 func (c *entityContext) statusOf(column string, words ...string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		s, err := c.status(v)
@@ -57,8 +57,8 @@ func (c *entityContext) statusOf(column string, words ...string) func(extract.Va
 	}
 }
 
-// codeOf is a code in upper case, which should be one of the description's. Another one is
-// stored as well, and is unnamed.
+// codeOf returns a code in upper case that should be one of the description's. Other codes are stored, too, and
+// recorded as unnamed.
 func (c *entityContext) codeOf(column string, codes []string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		s, err := c.word(v)
@@ -69,7 +69,7 @@ func (c *entityContext) codeOf(column string, codes []string) func(extract.Value
 	}
 }
 
-// checkCode normalizes a code: upper case, no blanks around it. It refuses a text that cannot be a code.
+// checkCode normalizes a code: upper case, no surrounding blanks. It refuses a text that cannot be a code.
 func (c *entityContext) checkCode(column string, codes []string, v extract.Value, code *string) error {
 	*code = strings.ToUpper(strings.TrimSpace(*code))
 	switch {
@@ -89,7 +89,7 @@ func (c *entityContext) unnamed(column string, v extract.Value) {
 		&FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v), Err: ErrUnnamed})
 }
 
-// codesOf is a list of codes.
+// codesOf returns a list of codes in its stored form.
 func (c *entityContext) codesOf(column string, codes []string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		var list []string
@@ -118,13 +118,13 @@ func (c *entityContext) codesOf(column string, codes []string) func(extract.Valu
 	}
 }
 
-// joined is a list in its one form.
+// joined returns the stored form of a list: sorted, without duplicates, comma-joined.
 func joined(list []string) string {
 	slices.Sort(list)
 	return strings.Join(slices.Compact(list), ",")
 }
 
-// unlessNone returns a list in its one form. An empty list counts as no value.
+// unlessNone returns the stored form of a list. An empty list counts as no value.
 func unlessNone(list []string) (string, error) {
 	if s := joined(list); s != "" {
 		return s, nil
@@ -132,8 +132,8 @@ func unlessNone(list []string) (string, error) {
 	return "", errBlank
 }
 
-// imageIDOf reads the ID of an image. One whose form the description lacks is
-// stored as well, and counted as an unnamed value.
+// imageIDOf returns the ID of an image. An ID of another form than the description's is stored, too, and recorded as
+// unnamed.
 func (c *entityContext) imageIDOf(column string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (id string, err error) {
 		id, err = c.filled(v)
@@ -144,8 +144,7 @@ func (c *entityContext) imageIDOf(column string) func(extract.Value) (string, er
 	}
 }
 
-// linkOf is an address. One that is not of the description's form is stored as well, and is
-// unnamed.
+// linkOf returns an address. One of another form than the description's is stored, too, and recorded as unnamed.
 func (c *entityContext) linkOf(column string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		s, err := c.filled(v)
@@ -156,7 +155,7 @@ func (c *entityContext) linkOf(column string) func(extract.Value) (string, error
 	}
 }
 
-// instant is a time with its zone, or the beginning of a day in Chicago.
+// instant returns a time with its zone, or the beginning of a day in Chicago.
 func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) {
 	s, ok := v.Text()
 	switch s = strings.TrimSpace(s); {
@@ -169,7 +168,7 @@ func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) 
 		return schema.InstantOf(day.Start()), nil
 	}
 	if t, err := time.Parse(time.RFC3339, s); err == nil && t.IsZero() {
-		return 0, errBlank // how some languages write no time
+		return 0, errBlank // some languages write the zero time for no time
 	}
 	if at.UnmarshalText([]byte(s)) == nil {
 		return at, nil
@@ -203,7 +202,7 @@ func bid(v extract.Value) (schema.Money, error) {
 	return m, err
 }
 
-// defaultBid is a bid that is never 0.
+// defaultBid returns a bid; 0 means that there is none.
 func defaultBid(v extract.Value) (schema.Money, error) {
 	m, err := bid(v)
 	if err == nil && m == 0 {
@@ -212,7 +211,7 @@ func defaultBid(v extract.Value) (schema.Money, error) {
 	return m, err
 }
 
-// price is an amount that is never 0: a 0 means that there is none.
+// price returns an amount; 0 means that there is none.
 func price(v extract.Value) (schema.Money, error) {
 	m, err := amount(v)
 	if err == nil && m == 0 {
@@ -221,7 +220,7 @@ func price(v extract.Value) (schema.Money, error) {
 	return m, err
 }
 
-// amount is money from 0.
+// amount returns money that is not negative.
 func amount(v extract.Value) (schema.Money, error) {
 	m, err := money(v)
 	if err == nil && m < 0 {
@@ -230,7 +229,7 @@ func amount(v extract.Value) (schema.Money, error) {
 	return m, err
 }
 
-// money is an amount of either sign, such as a balance: a number, or a text that is one.
+// money returns an amount of either sign, for example a balance: a number, or a text that is one.
 func money(v extract.Value) (schema.Money, error) {
 	digits, ok := v.Number()
 	if !ok {
@@ -248,7 +247,7 @@ func isBlank(v extract.Value) bool {
 	return ok && strings.TrimSpace(s) == ""
 }
 
-// wholeNumber is a whole number from 0.
+// wholeNumber returns a whole number that is not negative.
 func wholeNumber(v extract.Value) (int64, error) {
 	if isBlank(v) {
 		return 0, errBlank
@@ -263,7 +262,7 @@ func wholeNumber(v extract.Value) (int64, error) {
 	return n.V, err
 }
 
-// positive is a whole number from 1; a 0 means that there is none.
+// positive returns a whole number; 0 means that there is none.
 func positive(v extract.Value) (int64, error) {
 	n, err := wholeNumber(v)
 	if err == nil && n == 0 {
@@ -272,7 +271,7 @@ func positive(v extract.Value) (int64, error) {
 	return n, err
 }
 
-// yesNo is true or false, as a text in any case, or as 1 or 0.
+// yesNo returns a boolean: true or false, also as a text in any case, or 1 or 0.
 func yesNo(v extract.Value) (bool, error) {
 	s := string(v)
 	if text, ok := v.Text(); ok {
