@@ -1,29 +1,28 @@
 package schema
 
-// AccountSnapshot is the account's money as it was seen. A row is added when
-// something differs from the row before.
+// AccountSnapshot is the account's money as it was read. A row is added if a value differs from the previous row.
 type AccountSnapshot struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
-	// When this was first seen; it held until the next row's time.
+	// When these values were first read; they held until the seen_at of the next row.
 	SeenAt Instant `col:"seen_at" id:"2" key:"true"`
-	// US dollars available. Never to be added up over time.
+	// US dollars available. A balance, so do not add it up over rows.
 	Balance Null[Money] `col:"balance" id:"3"`
 	// card or prepaid wire, in the service's words.
 	PaymentMode Null[string] `col:"payment_mode" id:"4"`
-	// US dollars a day over the last 7 days, as the service has it.
+	// Average spend in US dollars a day over the last 7 days, as the service states it.
 	AverageDailySpend Null[Money] `col:"average_daily_spend" id:"5"`
-	// Days that the balance lasts at that pace, as the service has it.
+	// Days that the balance lasts at that pace, as the service states it.
 	DaysLeft Null[Money] `col:"days_left" id:"6"`
-	// low or depleted when funds are needed.
+	// low or depleted. NULL: no funds are needed.
 	BalanceStatus Null[string] `col:"balance_status" id:"7"`
-	// What to do, in the service's words.
+	// What to do about the balance, in the service's words.
 	Message Null[string] `col:"message" id:"8"`
 	// The three replies (me, limits, balance) as one JSON object.
 	Raw Null[string] `col:"raw" id:"9"`
 	// The service's own ID of the account that the API key acts on.
 	AdvertiserID Null[string] `col:"advertiser_id" id:"11"`
-	// Whether the card is charged when the balance runs low. NULL: the service did not say, as of
+	// Whether the card is charged automatically when the balance runs low. NULL: the service did not state it, as for
 	// prepaid accounts.
 	AutoFunding Null[bool] `col:"auto_funding" id:"12"`
 	// US dollars of balance below which the card is charged.
@@ -34,18 +33,18 @@ type AccountSnapshot struct {
 	RunID string `col:"_run_id" id:"10"`
 }
 
-// AccountSnapshots holds how the account's money changed.
+// AccountSnapshots holds the history of the account's money.
 var AccountSnapshots = Define[AccountSnapshot]("account_snapshot", ByAccount,
 	"History: main.account has the balance of now. The account's balance and pace each time something in it was "+
 		"seen to differ: a balance is not to be added up over rows.")
 
-// AccountLimit is how much of a daily change budget was used.
+// AccountLimit is how much of one daily change budget is used.
 type AccountLimit struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
-	// When this was first seen.
+	// When these values were first read.
 	SeenAt Instant `col:"seen_at" id:"2" key:"true"`
-	// Kind of change that has the budget, in the service's words.
+	// Kind of change that the budget is for, in the service's words.
 	LimitKind string `col:"kind" id:"3" key:"true"`
 	// Changes made since the reset.
 	Used Null[int64] `col:"used" id:"4"`
@@ -57,6 +56,6 @@ type AccountLimit struct {
 	RunID string `col:"_run_id" id:"7"`
 }
 
-// AccountLimits holds how the change budgets were used.
+// AccountLimits holds the history of the change budgets.
 var AccountLimits = Define[AccountLimit]("account_limit", ByAccount,
 	"History: the daily change budgets of the API key's account each time one was seen to differ.")

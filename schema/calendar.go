@@ -1,10 +1,9 @@
 package schema
 
-// CalendarDay is one Chicago day with its bounds as instants. Views join it
-// instead of casting an instant to a date, which would follow the zone of
-// whoever reads.
+// CalendarDay is one Chicago day with its first and last instant. Views join it instead of casting an instant to a
+// date, because a cast uses the time zone of the reader.
 type CalendarDay struct {
-	// Short name of the account in this warehouse; join on it too.
+	// Short name of the account in this warehouse; part of the key, so join on it, too.
 	AccountID string `col:"account_id" id:"1" key:"true"`
 	// Chicago calendar day.
 	ReportDate Date `col:"report_date" id:"2" key:"true"`
@@ -20,20 +19,19 @@ type CalendarDay struct {
 	StartsAt Instant `col:"starts_at" id:"7"`
 	// First instant after the day.
 	EndsAt Instant `col:"ends_at" id:"8"`
-	// Length of the day: 24, or 23 and 25 when the clocks change.
+	// Length of the day: 24 hours; 23 or 25 when the clocks change.
 	Hours int64 `col:"hours" id:"9"`
 	// Run that added the day.
 	RunID string `col:"_run_id" id:"10"`
 }
 
-// Calendar holds whole years: from the year of the account's first stored day to
-// the end of the year after the newest.
+// Calendar holds whole years, from the year of the account's first stored day to the year after that of the newest.
 var Calendar = Define[CalendarDay]("calendar", ByAccount,
 	"Chicago days with their exact bounds, for every account, from the year of its first stored day to the end "+
 		"of next year.",
 	From(OtherTables), Dropped(DroppedColumn{11, "limit_starts_at", 11}, DroppedColumn{11, "limit_ends_at", 12}))
 
-// CalendarDays are the days of the years first to last for an account.
+// CalendarDays returns the days of the years first to last for an account.
 func CalendarDays(account, run string, first, last int) []CalendarDay {
 	var days []CalendarDay
 	for d := NewDate(first, 1, 1); d < NewDate(last+1, 1, 1); d++ {

@@ -1,8 +1,7 @@
 package schema
 
-// Campaign is one version of a campaign's settings. A field is NULL where the
-// service says that it is not set, and where it has never been readable; the
-// read state tells the two apart.
+// Campaign is one version of a campaign's settings. A field is NULL if it is not set, or if it has never been readable;
+// the read state tells the two apart.
 type Campaign struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -33,9 +32,9 @@ type Campaign struct {
 	SubscribedMoreThan Null[int64] `col:"subscribed_more_than_minutes_ago" id:"13"`
 	// Audience: subscribed less than this many minutes ago.
 	SubscribedLessThan Null[int64] `col:"subscribed_less_than_minutes_ago" id:"14"`
-	// Audience: youngest, in years.
+	// Audience: minimum age in years.
 	MinAge Null[int64] `col:"min_age" id:"15"`
-	// Audience: oldest, in years.
+	// Audience: maximum age in years.
 	MaxAge Null[int64] `col:"max_age" id:"16"`
 	// Audience: M or F. NULL: both.
 	Gender Null[string] `col:"gender" id:"17"`
@@ -43,7 +42,7 @@ type Campaign struct {
 	SourceMode Null[string] `col:"source_mode" id:"18"`
 	// Whether the audience has exclusion rules that only the dashboard shows.
 	UnsupportedTargeting Null[bool] `col:"unsupported_targeting" id:"19"`
-	// The campaign's own JSON when this version was first read, or last gained a key.
+	// JSON of the campaign when this version was first read, or when the JSON last gained a key.
 	Raw Null[string] `col:"raw" id:"20" history:"no"`
 	// Run that last changed the row.
 	RunID string `col:"_run_id" id:"21"`
@@ -56,8 +55,7 @@ var CampaignHistory = Define[Campaign]("campaign_history", ByAccount,
 		"campaign_id counts the spend once for each version.",
 	Stubbed(), DeletedAfter(2))
 
-// Delivery is one version of a campaign's delivery status, which flips often and
-// so has a history of its own.
+// Delivery is one version of a campaign's delivery status. It changes often, so it has a history of its own.
 type Delivery struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`

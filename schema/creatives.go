@@ -25,36 +25,36 @@ type Creative struct {
 	Button2 Null[string] `col:"button2" id:"10"`
 	// active, paused, pending_review, rejected, draft or archived.
 	Status Null[string] `col:"status" id:"11"`
-	// Why it was rejected, sorted, comma-joined.
+	// Reasons for the rejection, sorted, comma-joined.
 	RejectionReasons Null[string] `col:"rejection_reasons" id:"12"`
 	// The reviewer's comment.
 	RejectionComment Null[string] `col:"rejection_comment" id:"13"`
-	// Address of the image, from the report. The newest known; not versioned.
+	// Address of the image, from the report. The newest known one; a change makes no version.
 	ImageURL Null[string] `col:"image_url" id:"14" history:"refreshed"`
-	// Address of the icon, from the report. The newest known; not versioned.
+	// Address of the icon, from the report. The newest known one; a change makes no version.
 	IconURL Null[string] `col:"icon_url" id:"15" history:"refreshed"`
-	// The creative's own JSON when this version was first read, or last gained a key.
+	// JSON of the creative when this version was first read, or when the JSON last gained a key.
 	Raw Null[string] `col:"raw" id:"16" history:"no"`
-	// Of a running creative that was edited: pending_review while its new version waits, rejected when
-	// that was refused. NULL: no other version waits.
+	// Status of the edited version of a running creative: pending_review while it awaits approval, rejected if it was
+	// refused. NULL: there is no edited version.
 	PendingStatus Null[string] `col:"pending_status" id:"18"`
-	// Title of that version.
+	// Title of the edited version.
 	PendingTitle Null[string] `col:"pending_title" id:"19"`
-	// Message of that version.
+	// Message of the edited version.
 	PendingMessage Null[string] `col:"pending_message" id:"20"`
-	// Where a click on that version leads.
+	// Where a click on the edited version leads.
 	PendingLink Null[string] `col:"pending_link" id:"21"`
-	// Large image of that version. NULL: none.
+	// Large image of the edited version. NULL: none.
 	PendingImageID Null[string] `col:"pending_image_id" id:"22"`
-	// Icon of that version.
+	// Icon of the edited version.
 	PendingIconID Null[string] `col:"pending_icon_id" id:"23"`
-	// Text of the first button of that version. NULL: none.
+	// Text of the first button of the edited version. NULL: none.
 	PendingButton1 Null[string] `col:"pending_button1" id:"24"`
-	// Text of the second button of that version. NULL: none.
+	// Text of the second button of the edited version. NULL: none.
 	PendingButton2 Null[string] `col:"pending_button2" id:"25"`
-	// Why that version was rejected, sorted, comma-joined.
+	// Reasons for the rejection of the edited version, sorted, comma-joined.
 	PendingReasons Null[string] `col:"pending_rejection_reasons" id:"26"`
-	// The reviewer's comment on that version.
+	// The reviewer's comment on the edited version.
 	PendingComment Null[string] `col:"pending_rejection_comment" id:"27"`
 	// Run that last changed the row.
 	RunID string `col:"_run_id" id:"17"`

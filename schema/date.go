@@ -6,11 +6,10 @@ import (
 	_ "time/tzdata" // Chicago exists on every machine, with or without zone files.
 )
 
-// Date is a calendar day in America/Chicago, counted in days since 1970-01-01.
+// Date is a calendar day in America/Chicago, as the number of days since 1970-01-01.
 //
-// It carries no clock and no zone, so it cannot slip to a neighbour when a
-// machine or a reader sits in another zone. Arithmetic on it is arithmetic on
-// days: the day after 2026-11-01 is 2026-11-02 although 25 hours lie between.
+// It has no time of day and no zone, so it cannot shift to a neighboring day on a machine in another zone. Arithmetic
+// on it is arithmetic on days: the day after 2026-11-01 is 2026-11-02, although that day has 25 hours.
 type Date int32
 
 // ChicagoZone is the IANA name of the zone in which the service counts days.
@@ -24,22 +23,22 @@ var chicago = func() *time.Location {
 	return loc
 }()
 
-// Chicago is the zone in which the service counts days.
+// Chicago returns the zone in which the service counts days.
 func Chicago() *time.Location { return chicago }
 
-// DateOf is the Chicago day that holds the instant t, whatever zone t is in.
+// DateOf returns the Chicago day that contains the instant t, whatever zone t is in.
 func DateOf(t time.Time) Date {
 	y, m, d := t.In(chicago).Date()
 	return NewDate(y, m, d)
 }
 
-// NewDate is the day y-m-d. Values out of range roll over as in [time.Date].
+// NewDate returns the day y-m-d. Values out of range roll over as in [time.Date].
 func NewDate(y int, m time.Month, d int) Date {
 	return Date(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 }
 
-// ParseDate reads YYYY-MM-DD and nothing else: no surrounding blanks, no short
-// forms, no impossible days such as 2026-02-30.
+// ParseDate parses YYYY-MM-DD and nothing else: no surrounding blanks, no short forms, no impossible days such as
+// 2026-02-30.
 func ParseDate(s string) (Date, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
@@ -50,41 +49,40 @@ func ParseDate(s string) (Date, error) {
 
 func (d Date) utc() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
 
-// Start is the first instant of the day in Chicago.
+// Start returns the first instant of the day in Chicago.
 func (d Date) Start() time.Time { return d.StartIn(chicago) }
 
-// StartIn is the first instant of the day of the same date in another zone.
+// StartIn returns the first instant of the date in another zone.
 func (d Date) StartIn(zone *time.Location) time.Time {
 	y, m, day := d.utc().Date()
 	return time.Date(y, m, day, 0, 0, 0, 0, zone)
 }
 
-// End is the first instant that no longer belongs to the day.
+// End returns the first instant after the day.
 func (d Date) End() time.Time { return (d + 1).Start() }
 
-// Hours is the length of the day: 24, or 23 and 25 when the clocks change.
+// Hours returns the length of the day: 24 hours; 23 or 25 when the clocks change.
 func (d Date) Hours() int { return int(d.End().Sub(d.Start()) / time.Hour) }
 
-// Weekday is the day of the week.
+// Weekday returns the day of the week.
 func (d Date) Weekday() time.Weekday { return d.utc().Weekday() }
 
-// ISOWeek is the ISO 8601 week in the form 2026-W47. Its year is the year of the
-// week, which around New Year may differ from the year of the day.
+// ISOWeek returns the ISO 8601 week in the form 2026-W47. Around New Year its year may differ from the year of the day.
 func (d Date) ISOWeek() string {
 	y, w := d.utc().ISOWeek()
 	return fmt.Sprintf("%04d-W%02d", y, w)
 }
 
-// Year is the calendar year of the day.
+// Year returns the calendar year of the day.
 func (d Date) Year() int { return d.utc().Year() }
 
-// Month is the first day of the day's month.
+// Month returns the first day of the day's month.
 func (d Date) Month() Date {
 	y, m, _ := d.utc().Date()
 	return NewDate(y, m, 1)
 }
 
-// String is the day as YYYY-MM-DD.
+// String returns the day as YYYY-MM-DD.
 func (d Date) String() string { return d.utc().Format(time.DateOnly) }
 
 // MarshalText writes YYYY-MM-DD.

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Quote makes an identifier safe in SQL, whatever it holds.
+// Quote quotes an identifier for SQL, whatever it contains.
 func Quote(identifier string) string {
 	return `"` + strings.ReplaceAll(identifier, `"`, `""`) + `"`
 }
 
-// QuoteText makes a text literal safe in SQL, whatever it holds. SQL ends at a NUL
-// character: a text with some is an expression.
+// QuoteText returns a text as an SQL literal, whatever it contains. SQL ends at a NUL character, so a text with NUL
+// becomes an expression.
 func QuoteText(text string) string {
 	quoted := `'` + strings.ReplaceAll(text, `'`, `''`) + `'`
 	if strings.Contains(text, "\x00") {
@@ -21,11 +21,10 @@ func QuoteText(text string) string {
 	return quoted
 }
 
-// SQLName is the table's quoted name with its schema.
+// SQLName returns the table's quoted name with its schema.
 func (t *Table) SQLName() string { return Quote(t.Schema) + "." + Quote(t.Name) }
 
-// SQLColumns is the list of the table's quoted columns, in their order, without
-// the named ones.
+// SQLColumns returns the table's quoted columns in their order, except the named ones.
 func (t *Table) SQLColumns(without ...string) string {
 	return sqlList(slices.DeleteFunc(t.ColumnNames(), func(n string) bool { return slices.Contains(without, n) }))
 }
@@ -38,14 +37,13 @@ func sqlList(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// CommentSQL is the statement that describes the table in DuckDB.
+// CommentSQL returns the statement that sets the table's comment in DuckDB.
 func (t *Table) CommentSQL() string {
 	return fmt.Sprintf("COMMENT ON TABLE %s IS %s", t.SQLName(), QuoteText(t.Doc))
 }
 
-// CreateSQL are the statements that make the table in DuckDB with its comments.
-// There is no primary key: an index takes four times the time and twice the
-// file, and uniqueness is proven before a row comes this far.
+// CreateSQL returns the statements that create the table in DuckDB with its comments. There is no primary key: its
+// index would take four times the time and twice the file size, and keys are proven unique before rows are stored.
 func (t *Table) CreateSQL() []string {
 	var cols []string
 	for _, c := range t.Columns {

@@ -18,11 +18,10 @@ import (
 //go:embed reading.go sources.go spend.go tracker.go trackerchange.go
 var sources embed.FS
 
-// descriptions are the comments above the fields of the row structs, by struct and field,
-// each on one line.
+// descriptions maps each struct and field to the comment above the field, on one line.
 var descriptions = readDescriptions(sources)
 
-// readDescriptions collects the comments above the fields of all structs of these files.
+// readDescriptions collects the comments above the fields of all structs in some files.
 func readDescriptions(files fs.FS) map[[2]string]string {
 	found := map[[2]string]string{}
 	names, err := fs.Glob(files, "*.go")
@@ -58,8 +57,8 @@ func readDescriptions(files fs.FS) map[[2]string]string {
 	return found
 }
 
-// describe returns the description of a field's column. The fields of an embedded struct are
-// described in that struct. A struct outside this package has its descriptions in tags, doc:"...".
+// describe returns the description of a field's column. A field of an embedded struct is described in that struct. A
+// struct of another package has its descriptions in tags: doc:"...".
 func describe(row reflect.Type, f reflect.StructField) string {
 	if doc, ok := f.Tag.Lookup("doc"); ok {
 		return doc

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// TableDoc is a table of the data dictionary, or a view.
+// TableDoc describes a table or a view in the data dictionary.
 type TableDoc struct {
 	Name    string      `json:"name"`
 	Kind    string      `json:"kind,omitempty"` // KindView, or empty: a table
 	Doc     string      `json:"doc"`
-	Files   string      `json:"files,omitempty"` // where its Parquet files lie, below the data directory
+	Files   string      `json:"files,omitempty"` // path pattern of its Parquet files below the data directory
 	Columns []ColumnDoc `json:"columns"`
 }
 
-// ColumnDoc is a column of the data dictionary.
+// ColumnDoc describes a column in the data dictionary.
 type ColumnDoc struct {
 	Name     string `json:"name"`
 	Type     string `json:"type"`
@@ -24,12 +24,11 @@ type ColumnDoc struct {
 	Doc      string `json:"doc"`
 }
 
-// KindView is the kind of a table that is computed by each query. Every column of a view may be
-// NULL.
+// KindView is the kind of a view, which is computed by each query. Every column of a view may be NULL.
 const KindView = "view"
 
-// FilePattern returns the path pattern of the table's Parquet files below the data directory, with
-// the names of its directory keys; it is empty for a table without files.
+// FilePattern returns the path pattern of the table's Parquet files below the data directory, with the names of its
+// directory keys; empty: the table has no files.
 func (t *Table) FilePattern() string {
 	switch {
 	case !t.HasFiles():

@@ -6,37 +6,38 @@ import (
 	"unsafe"
 )
 
-// Frame is what every version of a setting carries. Versions are half-open,
-// [valid_from, valid_to), and times are when we saw something, for nobody reports
-// us when it happened: the change itself lies in (changed_after, valid_from].
+// Frame holds the columns that every version of a setting has. Versions are half-open, [valid_from, valid_to). Times
+// are when spendsync saw something, because the service does not report when it happened: the change itself was in
+// (changed_after, valid_from].
 type Frame struct {
 	// Version of this entity, counted from 1.
 	VersionNo int64 `col:"version_no" id:"101" key:"true" history:"no"`
 	// When this version was first seen: the end of the reading that saw it.
 	ValidFrom Instant `col:"valid_from" id:"102" history:"no"`
-	// When the next version was first seen; 9999-12-31 for the newest. Not part of the version's time.
+	// When the next version was first seen, which is no longer part of this version's time; 9999-12-31 for the newest.
 	ValidTo Instant `col:"valid_to" id:"103" history:"no"`
 	// Whether this is the newest version.
 	IsCurrent bool `col:"is_current" id:"104" history:"no"`
-	// Whether this version says that the entity is gone: two complete listings in a row lack it and the
-	// service answers 404 for its ID; a source rule ends with one reply that lacks it.
+	// Whether the entity is deleted: two complete listings in a row lack it and the service answers not_found for its
+	// ID. A source rule is deleted when two readings in a row lack it.
 	IsDeleted bool `col:"is_deleted" id:"105" history:"no"`
-	// When the version before was last confirmed: the change lies after this and not after valid_from.
-	// NULL: nothing was known before.
+	// When the previous version was last confirmed: the change was after this and not after valid_from. NULL: there is
+	// no previous version.
 	ChangedAfter Null[Instant] `col:"changed_after" id:"106" history:"no"`
-	// All that this version says was read at or after this; of a deleted entity: when it was last found
-	// missing. Of a current version: as of the last change of its row; the views have the last reading's.
+	// When this version was last confirmed: all its values were read at or after this time. For a deleted entity: when
+	// it was last found missing. In a current version this is as of the last write of its row; the views have the time
+	// of the last reading.
 	LastConfirmedAt Instant `col:"last_confirmed_at" id:"107" history:"no"`
-	// first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no
-	// column shows, see raw; deleted; restored; stub: known from the report alone.
+	// first_seen; first_read: known before, now readable; changed; undescribed: only the JSON in raw changed, under a
+	// key without a column; deleted; restored; stub: known only from the report.
 	ChangeType string `col:"change_type" id:"108" history:"no"`
-	// Columns that differ from the version before, sorted, comma-joined.
+	// Columns that differ from the previous version, sorted, comma-joined.
 	ChangedColumns Null[string] `col:"changed_columns" id:"109" history:"no"`
-	// ok; partial: some fields have never been readable; unreadable: none has; stub: never read.
+	// ok; partial: some fields have never been readable; unreadable: no field has; stub: never read.
 	ReadState string `col:"read_state" id:"110" history:"no"`
 }
 
-// Frame gives the frame of a row that embeds one.
+// FramePtr returns the frame of a row that embeds one.
 func (f *Frame) FramePtr() *Frame { return f }
 
 // Forever is the valid_to of the newest version: 9999-12-31 00:00 UTC.
@@ -47,7 +48,7 @@ const (
 	FirstSeen = "first_seen"
 	FirstRead = "first_read"
 	Changed   = "changed"
-	// ChangedBeyond: what changed is shown by no column, only by the JSON.
+	// ChangedBeyond: only the JSON changed, under a key without a column.
 	ChangedBeyond = "undescribed"
 	Deleted       = "deleted"
 	Restored      = "restored"
@@ -72,7 +73,7 @@ func (t TableOf[R]) CopyColumn(to, from *R, c Column) {
 	reflect.ValueOf(to).Elem().FieldByIndex(c.index).Set(reflect.ValueOf(from).Elem().FieldByIndex(c.index))
 }
 
-// RawJSON returns the JSON that a row has of its entity, and whether the table keeps any.
+// RawJSON returns the JSON of a row's entity, and whether the table has a column for it.
 func (t TableOf[R]) RawJSON(row *R) (text string, isKept bool) {
 	for _, c := range t.ColumnsNamed("raw") {
 		return reflect.ValueOf(row).Elem().FieldByIndex(c.index).Interface().(Null[string]).V, true
@@ -80,13 +81,13 @@ func (t TableOf[R]) RawJSON(row *R) (text string, isKept bool) {
 	return "", false
 }
 
-// Tracked are the columns whose changes make a version, in their order.
+// Tracked returns the columns whose changes make a version, in their order.
 func (t *Table) Tracked() []Column { return t.ColumnsThatAre(Tracked) }
 
-// TrackedNames are the names of the tracked columns.
+// TrackedNames returns the names of the tracked columns.
 func (t *Table) TrackedNames() []string { return Names(t.Tracked()) }
 
-// Names are the names of columns.
+// Names returns the names of columns.
 func Names(columns []Column) []string {
 	var names []string
 	for _, c := range columns {
@@ -95,7 +96,7 @@ func Names(columns []Column) []string {
 	return names
 }
 
-// ColumnsNamed are the columns of those names.
+// ColumnsNamed returns the columns with some names.
 func (t *Table) ColumnsNamed(names ...string) []Column {
 	var columns []Column
 	for _, c := range t.Columns {

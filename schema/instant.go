@@ -9,13 +9,13 @@ import (
 // TIMESTAMPTZ and of our Parquet files. Unlike [time.Time], equal instants are ==.
 type Instant int64
 
-// InstantOf is t, cut to the microsecond.
+// InstantOf returns t, truncated to the microsecond.
 func InstantOf(t time.Time) Instant { return Instant(t.UnixMicro()) }
 
-// Time is the instant as a time in UTC.
+// Time returns the instant as a time in UTC.
 func (i Instant) Time() time.Time { return time.UnixMicro(int64(i)).UTC() }
 
-// String is the instant in RFC 3339, in UTC, with its microseconds.
+// String returns the instant in RFC 3339, in UTC, with its microseconds.
 func (i Instant) String() string { return i.Time().Format("2006-01-02T15:04:05.000000Z07:00") }
 
 // MarshalText writes what String shows.

@@ -4,33 +4,33 @@ package schema
 type Intraday struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
-	// Chicago calendar day, which was not over.
+	// Chicago calendar day, which was not over at this read.
 	ReportDate Date `col:"report_date" id:"2" key:"true"`
 	// When the read began.
 	SeenAt Instant `col:"seen_at" id:"3" key:"true"`
-	// Campaign that paid.
+	// Campaign that spent it.
 	CampaignID string `col:"campaign_id" id:"4" key:"true"`
-	// US dollars from the start of the day up to this read. Never to be added up over reads.
+	// US dollars from the start of the day up to this read. A running total, so do not add it up over reads.
 	Spend Money `col:"spend" id:"5"`
-	// Clicks up to this read. NULL: some row with spend gave none.
+	// Clicks up to this read. NULL: some row with spend lacked the number.
 	Clicks Null[int64] `col:"clicks" id:"6"`
-	// Impressions up to this read. NULL: some row with spend gave none.
+	// Impressions up to this read. NULL: some row with spend lacked the number.
 	Impressions Null[int64] `col:"impressions" id:"7"`
-	// Conversions up to this read. NULL: some row with spend gave none.
+	// Conversions up to this read. NULL: some row with spend lacked the number.
 	Conversions Null[int64] `col:"conversions" id:"8"`
 	// Run that read it.
 	RunID string `col:"_run_id" id:"9"`
 }
 
-// SpendIntraday keeps how each open day grew. The service forgets it.
+// SpendIntraday holds how each open day grew. The service does not keep this.
 var SpendIntraday = Define[Intraday]("spend_intraday", ByDay,
 	"Raw: each line has all that was spent since midnight, so lines are not to be added up. What each "+
 		"campaign had spent at each proven read of a day that was not over. A read that found the day as it "+
 		"was before has no lines. "+
 		"The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.")
 
-// IntradayOf adds up the rows of an open day by campaign. The rows are in key order. A
-// count is NULL where some row with spend has none; one without spend may lack its zeros.
+// IntradayOf adds up the rows of an open day by campaign. The rows must be in key order. A count is NULL if a row with
+// spend lacks it; rows without spend may lack their counts.
 func IntradayOf(rows *SpendRows, seen Instant, run string) (lines []Intraday) {
 	for _, r := range rows.All() {
 		if n := len(lines); n == 0 || lines[n-1].CampaignID != r.CampaignID {

@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// Money is an exact amount of US dollars in millionths: DECIMAL(18,6). No float
-// ever holds money, on no step of the way.
+// Money is an exact amount of US dollars in millionths: DECIMAL(18,6). No step of the processing uses floats for money.
 type Money int64
 
 // Dollar is one US dollar.
@@ -17,8 +16,8 @@ const Dollar Money = 1_000_000
 // negative.
 const MaxMoney Money = 999_999_999_999_999_999
 
-// moneyScale is the number of decimals of Money; maxNumberText is the length of the longest number
-// accepted: far beyond what a float can print.
+// moneyScale is the number of decimals of Money. maxNumberText is the length of the longest number accepted, far more
+// than a float prints.
 const (
 	moneyScale    = 6
 	maxNumberText = 100
@@ -33,18 +32,16 @@ var (
 	ErrFraction = errors.New("not a whole number")
 )
 
-// ParseMoney takes an amount from the digits of a JSON number, exponents
-// included. A digit past the sixth decimal is rounded half to even and reported:
-// services that compute in floats send 12.300000000000001. What is not a JSON
-// number, or beyond DECIMAL(18,6), is refused with [ErrNotNumber] or [ErrRange].
+// ParseMoney parses an amount from the digits of a JSON number, exponents included. If it has more than six decimals,
+// it is rounded half to even, and rounded is true: services that compute in floats send 12.300000000000001. The error
+// is [ErrNotNumber] or, beyond DECIMAL(18,6), [ErrRange].
 func ParseMoney(text []byte) (m Money, rounded bool, err error) {
 	n, rounded, err := parseScaled(text, moneyScale)
 	return Money(n), rounded, err
 }
 
-// ParseCount takes a whole number from the digits of a JSON number. The forms
-// 12, 12.0 and 1.2e1 are the same whole number; 12.5 is refused with
-// [ErrFraction], for a count that has a fraction is not a count.
+// ParseCount parses a whole number from the digits of a JSON number. 12, 12.0 and 1.2e1 are the same number; 12.5 is
+// refused with [ErrFraction].
 func ParseCount(text []byte) (int64, error) {
 	n, rounded, err := parseScaled(text, 0)
 	if err == nil && rounded {
@@ -53,8 +50,8 @@ func ParseCount(text []byte) (int64, error) {
 	return n, err
 }
 
-// parseScaled is the number times 10^scale, rounded half to even, and whether
-// rounding lost anything. It holds at most 18 digits.
+// parseScaled returns the number times 10^scale, rounded half to even, and whether rounding changed it. The result has
+// at most 18 digits.
 func parseScaled(text []byte, scale int) (v int64, inexact bool, err error) {
 	if len(text) > maxNumberText {
 		return 0, false, fmt.Errorf("a number of %d digits: %w", len(text), ErrRange)
@@ -89,12 +86,12 @@ func parseScaled(text []byte, scale int) (v int64, inexact bool, err error) {
 	return v, d.half > 0 || d.isBeyond, nil
 }
 
-// scaled accumulates the digits of a number, the first one first, and rounds after a given decimal.
+// scaled accumulates the digits of a number from left to right, and rounds after a given decimal.
 type scaled struct {
 	v        int64
-	place    int  // how many more digits v takes; negative once a digit was left out
-	half     byte // the first digit that was left out
-	isBeyond bool // a later one is not 0
+	place    int  // number of digits that v still takes; negative once a digit was dropped
+	half     byte // the first dropped digit
+	isBeyond bool // a later dropped digit is not 0
 	isHuge   bool // v has more than 18 digits
 }
 
@@ -115,7 +112,7 @@ func (d *scaled) add(digits []byte) {
 	d.v, d.place = v, d.place-len(digits)
 }
 
-// value is the rounded number without its sign; not ok: it is beyond MaxMoney.
+// value returns the rounded number without its sign. ok is false if it exceeds MaxMoney.
 func (d *scaled) value() (v int64, ok bool) {
 	for ; d.place > 0 && d.v > 0 && !d.isHuge; d.place-- {
 		d.isHuge = d.v > int64(MaxMoney)/10
@@ -127,7 +124,7 @@ func (d *scaled) value() (v int64, ok bool) {
 	return d.v, !d.isHuge && d.v <= int64(MaxMoney)
 }
 
-// digitsIn is how many digits a text begins with.
+// digitsIn returns the number of digits at the beginning of a text.
 func digitsIn(text []byte) (n int) {
 	for n < len(text) && isDigit(text[n]) {
 		n++
@@ -135,8 +132,8 @@ func digitsIn(text []byte) (n int) {
 	return n
 }
 
-// parseExponent reads what follows the digits of a JSON number, e-12, to its end. One beyond a million counts as a
-// million: that far out the digits no longer matter, except for zero.
+// parseExponent parses the exponent of a JSON number, for example e-12, which must end the text. An exponent beyond a
+// million counts as a million: the result is then 0 or out of range anyway.
 func parseExponent(text []byte) (e int, ok bool) {
 	const limit = 1_000_000
 	digits, isNegative := bytes.CutPrefix(text[1:], []byte("-"))
@@ -182,7 +179,7 @@ func (m Money) abs() uint64 {
 // MarshalText writes what String shows.
 func (m Money) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads an amount; one that would have to be rounded is refused.
+// UnmarshalText parses an amount. It refuses an amount that would have to be rounded.
 func (m *Money) UnmarshalText(b []byte) error {
 	v, rounded, err := ParseMoney(b)
 	if err == nil && rounded {
@@ -192,8 +189,8 @@ func (m *Money) UnmarshalText(b []byte) error {
 	return err
 }
 
-// AddMoney is the sum, refused with [ErrRange] where DECIMAL(18,6) ends: a sum
-// that wraps around would look like a number.
+// AddMoney returns the sum, or [ErrRange] beyond DECIMAL(18,6), because a sum that wraps around would look like a
+// number.
 func AddMoney(a, b Money) (Money, error) {
 	sum := a + b // cannot wrap: both are below 10^18
 	if sum > MaxMoney || sum < -MaxMoney {
@@ -202,10 +199,10 @@ func AddMoney(a, b Money) (Money, error) {
 	return sum, nil
 }
 
-// MoneyDecimals is how many decimals a [Money] has.
+// MoneyDecimals is the number of decimals of [Money].
 const MoneyDecimals = moneyScale
 
-// MoneyUnit is one unit of the last of some decimals: a cent for 2.
+// MoneyUnit returns one unit of the last of some decimals: a cent for 2.
 func MoneyUnit(decimals int) Money {
 	unit := Money(1)
 	for range MoneyDecimals - decimals {
@@ -214,7 +211,7 @@ func MoneyUnit(decimals int) Money {
 	return unit
 }
 
-// Decimals is how many decimals it takes to write m.
+// Decimals returns the number of decimals needed to write m.
 func (m Money) Decimals() int {
 	n := MoneyDecimals
 	for ; n > 0 && m%10 == 0; n-- {

@@ -2,15 +2,14 @@ package schema
 
 import "encoding/json"
 
-// Null is a value that may be absent. Its zero value is absent, so a forgotten
-// field reads as unknown and never as 0: the two are not the same to anyone who
-// adds numbers up.
+// Null is a value that may be absent. Its zero value is absent, so a field that is forgotten is unknown and not 0,
+// which would change sums.
 type Null[T comparable] struct {
 	V     T
 	Valid bool
 }
 
-// Some is a value that is there.
+// Some returns a value that is present.
 func Some[T comparable](v T) Null[T] { return Null[T]{V: v, Valid: true} }
 
 // MarshalJSON writes the value, or null.

@@ -8,27 +8,27 @@ type Run struct {
 	Command string `col:"command" id:"2" json:"command"`
 	// When the run began.
 	StartedAt Instant `col:"started_at" id:"3" json:"started_at"`
-	// When the run had read everything it could; publishing follows.
+	// When the run had finished reading; publishing follows.
 	FinishedAt Instant `col:"finished_at" id:"4" json:"finished_at"`
 	// Exit code; spendsync help config explains each.
 	ExitCode int64 `col:"exit_code" id:"5" json:"exit_code"`
 	// What the exit code means, in one line.
 	Outcome string `col:"outcome" id:"6" json:"outcome"`
-	// Generation that the run published, or that it left in place.
+	// Generation that the run published; if it published none, the one before.
 	Generation int64 `col:"generation" id:"7" json:"generation"`
 	// Whether the run published a generation.
 	Published bool `col:"published" id:"8" json:"published"`
-	// Report days to be read.
+	// Report days that the plan had to read.
 	DaysPlanned int64 `col:"days_planned" id:"9" json:"days_planned"`
 	// Report days proven complete.
 	DaysProven int64 `col:"days_proven" id:"10" json:"days_proven"`
-	// Report days whose content was new or different.
+	// Report days whose rows are new or differ from the stored ones.
 	DaysChanged int64 `col:"days_changed" id:"11" json:"days_changed"`
 	// Rows of the proven days.
 	RowsRead int64 `col:"rows_read" id:"12" json:"rows_read"`
 	// Rows that were not stored before.
 	RowsInserted int64 `col:"rows_inserted" id:"13" json:"rows_inserted"`
-	// Stored rows with other values.
+	// Stored rows whose values changed.
 	RowsUpdated int64 `col:"rows_updated" id:"14" json:"rows_updated"`
 	// Stored rows that the service no longer reports.
 	RowsDeleted int64 `col:"rows_deleted" id:"15" json:"rows_deleted"`
@@ -36,7 +36,7 @@ type Run struct {
 	Restatements int64 `col:"restatements" id:"16" json:"restatements"`
 	// HTTP requests sent, retries included.
 	Requests int64 `col:"requests" id:"17" json:"requests"`
-	// HTTP requests that repeated one.
+	// HTTP requests that repeated an earlier one.
 	Retries int64 `col:"retries" id:"18" json:"retries"`
 	// Bytes of the replies, decompressed.
 	BytesRead int64 `col:"bytes_read" id:"19" json:"bytes_read"`
@@ -44,18 +44,18 @@ type Run struct {
 	ThrottledMs int64 `col:"throttled_ms" id:"20" json:"throttled_ms"`
 	// Version of spendsync.
 	Version string `col:"version" id:"21" json:"version"`
-	// What went wrong, where something did.
+	// What went wrong. NULL: nothing.
 	Message Null[string] `col:"message" id:"22" json:"message"`
 	// Versions of settings that the run added.
 	SettingsVersions int64 `col:"settings_versions" id:"24" json:"settings_versions"`
 	// Campaigns whose settings were read.
 	CampaignsRead int64 `col:"campaigns_read" id:"25" json:"campaigns_read"`
-	// Archived campaigns that had been read whole and were left out.
+	// Archived campaigns that earlier runs had read completely, so this run skipped them.
 	CampaignsSkipped int64 `col:"campaigns_skipped" id:"26" json:"campaigns_skipped"`
-	// What proved that the API key and the report are the account's. NULL: the run published nothing, repaired, or
-	// is of a version that kept no proof.
+	// Evidence that the API key and the report are the account's. NULL: the run published nothing, was a repair, or is
+	// of a version that did not record it.
 	IdentityProof Null[string] `col:"identity_proof" id:"27" json:"identity_proof"`
-	// Identity of the run; sorts by time.
+	// ID of the run; sorts by time.
 	RunID string `col:"_run_id" id:"23" key:"true" json:"_run_id"`
 }
 
@@ -63,18 +63,18 @@ type Run struct {
 type Step struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
-	// What was read, such as spend_report.
+	// What was read, for example spend_report.
 	Stream string `col:"stream" id:"2" key:"true" json:"stream"`
-	// Which part of it, such as the day.
+	// Which part of the stream, for example the day.
 	Unit string `col:"unit" id:"3" key:"true" json:"unit"`
-	// When its reading began.
+	// When the reading of the unit began.
 	StartedAt Instant `col:"started_at" id:"4" json:"started_at"`
-	// When it was done.
+	// When the unit was finished.
 	FinishedAt Instant `col:"finished_at" id:"5" json:"finished_at"`
-	// Why it was read.
+	// Why the unit was read.
 	Reason string `col:"reason" id:"6" json:"reason"`
-	// stored: new or different; unchanged: the same as stored; failed: not read or not proven; silent: an empty answer
-	// that proves nothing; unreachable: the day has left the reach.
+	// stored: new or changed; unchanged: equal to the stored rows; failed: not read or not proven; silent: an empty
+	// answer that proves nothing; unreachable: the day is out of the report's reach.
 	Outcome string `col:"outcome" id:"7" json:"outcome"`
 	// Times the whole unit was read.
 	Attempts int64 `col:"attempts" id:"8" json:"attempts"`
@@ -82,25 +82,25 @@ type Step struct {
 	Pages int64 `col:"pages" id:"10" json:"pages"`
 	// Rows of the proven read.
 	Rows int64 `col:"rows" id:"11" json:"rows"`
-	// Bytes of its replies, decompressed.
+	// Bytes of the unit's replies, decompressed.
 	Bytes int64 `col:"bytes" id:"12" json:"bytes"`
 	// Amounts with more than six decimals, rounded half to even.
 	Rounded int64 `col:"rounded_values" id:"13" json:"rounded_values"`
-	// What went wrong, where something did.
+	// What went wrong. NULL: nothing.
 	Message Null[string] `col:"message" id:"14" json:"message"`
-	// Run that did it.
+	// Run that did the work.
 	RunID string `col:"_run_id" id:"15" key:"true" json:"_run_id"`
 }
 
-// DayCoverage says how well one day of an account is known.
+// DayCoverage describes how well one day of an account is known.
 type DayCoverage struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
 	// Chicago calendar day.
 	ReportDate Date `col:"report_date" id:"2" key:"true" json:"report_date"`
-	// open: stored, the day is not over; complete: stored after it was over, may be restated; final:
-	// complete and beyond the reach of the report; partial: stored, but not in full, see partial_why; missing: not
-	// proven yet, still readable; lost: never proven and no longer readable.
+	// open: stored, the day is not over; complete: stored after its end, may still be restated; final: complete and
+	// beyond the report's reach; partial: stored but incomplete, see partial_why; missing: not proven yet,
+	// still readable; lost: never proven and no longer readable.
 	State string `col:"state" id:"3" json:"state"`
 	// When the first proven read began. NULL: none yet.
 	FirstReadAt Null[Instant] `col:"first_read_at" id:"4" json:"first_read_at"`
@@ -114,29 +114,30 @@ type DayCoverage struct {
 	Spend Null[Money] `col:"spend" id:"8" json:"spend"`
 	// Clicks stored for the day. NULL: unknown.
 	Clicks Null[int64] `col:"clicks" id:"9" json:"clicks"`
-	// matched: the service's own total of the day agrees; differs: it does not, see control_spend and
-	// control_clicks; none: the service gives no total per day; open: the day was not over; unknown:
-	// the service could not be asked for it; unread: no proven read.
+	// matched: the service's own total of the day equals the stored sum; differs: it does not, see control_spend and
+	// control_clicks; none: the service gives no total per day; open: the day was not over; unknown: the total could
+	// not be read; unread: no proven read.
 	ControlTotalState string `col:"control_total_state" id:"10" json:"control_total_state"`
 	// SHA-256 of the day's rows as read, in key order.
 	ContentHash Null[string] `col:"content_hash" id:"11" json:"content_hash"`
-	// Days left in which the report can be asked for this day, today included; 0: no more. Counted
-	// when the generation was published.
+	// Number of days until the report no longer covers this day, today included; 0: it does not. As of the publication
+	// of the generation.
 	DaysUntilUnreachable int64 `col:"days_until_unreachable" id:"12" json:"days_until_unreachable"`
-	// US dollars of the day by the service's own total, to be compared with spend. NULL: it gave none.
+	// Spend of the day in US dollars by the service's own total; compare with spend. NULL: it gave none.
 	ControlSpend Null[Money] `col:"control_spend" id:"14" json:"control_spend"`
-	// Clicks of the day by the service's own total, to be compared with clicks. NULL: it gave none.
+	// Clicks of the day by the service's own total; compare with clicks. NULL: it gave none.
 	ControlClicks Null[int64] `col:"control_clicks" id:"15" json:"control_clicks"`
-	// Rows of the day by the service's own count (total_rows), to be compared with rows. NULL: it gave none.
+	// Rows of the day by the service's own count (total_rows); compare with rows. NULL: it gave none.
 	RowsTotal Null[int64] `col:"rows_total" id:"16" json:"rows_total"`
 	// matched: as many rows, or rows with spend, came as the service states; differs: they did not, see rows_total, and
-	// other evidence proves the day; none: the service states no usable count. NULL: not read since this column came.
+	// other evidence proves the day; none: the service states no usable count. NULL: not read since this column was
+	// added.
 	RowsTotalState Null[string] `col:"rows_total_state" id:"17" json:"rows_total_state"`
-	// doubtful: the day is stored, and something speaks against it, such as the service's own sum; it is read again by
-	// every run until it fits or a person accepts it. accepted: a person has, by 'spendsync repair accept'. NULL:
-	// nothing speaks against it.
+	// doubtful: the day is stored although something contradicts it, for example the service's own sum; every run reads
+	// it again until the contradiction ends or a person accepts it. accepted: a person accepted it with 'spendsync
+	// repair accept'. NULL: nothing contradicts it.
 	Doubt Null[string] `col:"doubt" id:"18" json:"doubt" since:"12"`
-	// Why a partial day is partial, or a doubtful one doubtful. NULL: it is neither.
+	// Why the day is partial or doubtful. NULL: it is neither.
 	PartialWhy Null[string] `col:"partial_why" id:"19" json:"partial_why" since:"12"`
 	// Run of the last proven read.
 	RunID Null[string] `col:"_run_id" id:"13" json:"_run_id"`
@@ -175,8 +176,8 @@ const (
 	ControlUnread  = "unread"
 )
 
-// Sighting records since when, how often and by which run a lasting fact was seen. Such a fact is one row, however
-// often it is seen.
+// Sighting records when a lasting fact was first and last seen, by how many runs, and by which run last. Such a fact is
+// one row, however often it is seen.
 type Sighting struct {
 	// When a run first saw it.
 	FirstSeenAt Instant `col:"first_seen_at" id:"101" json:"first_seen_at"`
@@ -191,20 +192,20 @@ type Sighting struct {
 // SightingPtr returns the sighting of a row that embeds one.
 func (s *Sighting) SightingPtr() *Sighting { return s }
 
-// EntityRead is one entity that cannot be read now, in whole or in part, and why.
+// EntityRead is one entity that currently cannot be read, completely or in part, and the reason.
 type EntityRead struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
 	// Kind of entity: campaign, creative, source settings, listing, account.
 	EntityType string `col:"entity_type" id:"2" key:"true" json:"entity_type"`
-	// Its id.
+	// ID of the entity.
 	EntityID string `col:"entity_id" id:"3" key:"true" json:"entity_id"`
-	// The field that could not be read; empty text: all of it.
+	// The field that could not be read; empty text: the entire entity.
 	Field string `col:"field" id:"4" key:"true" json:"field"`
-	// unreadable: the reply has no value that can be read; missing: the reply lacks the key; failed: the request
-	// failed; incomplete: a listing did not end; more: entities beyond the first 1,000, which are only counted.
+	// unreadable: the reply has no usable value; missing: the reply lacks the key; failed: the request failed;
+	// incomplete: a listing did not end; more: number of entities beyond the first 1,000.
 	ReadState string `col:"read_state" id:"5" json:"read_state"`
-	// Why.
+	// Why it could not be read.
 	Message Null[string] `col:"message" id:"6" json:"message"`
 	Sighting
 }
@@ -213,9 +214,9 @@ type EntityRead struct {
 type UnknownField struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
-	// Where it was seen, such as spend_report.
+	// Where the key was seen, for example spend_report.
 	Stream string `col:"stream" id:"2" key:"true" json:"stream"`
-	// Path of the key in the reply; for an ID, that of its column and the form.
+	// Path of the key in the reply; for an ID of an unknown form, the column and the form.
 	Path string `col:"path" id:"3" key:"true" json:"path"`
 	// JSON type of the first value seen.
 	SampleType string `col:"sample_type" id:"4" json:"sample_type"`
@@ -226,31 +227,32 @@ type UnknownField struct {
 type RefusedRow struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
-	// Where it was seen: spend_report or tracker.
+	// Where the row was seen: spend_report or tracker.
 	Stream string `col:"stream" id:"2" key:"true" json:"stream"`
-	// Chicago calendar day that was asked for; the first where it was a span. Of the operator's files: the row's day,
-	// or the day of reading where it has none.
+	// Chicago calendar day that was requested; of a range, the first. For the operator's files: the day of the row or,
+	// if it has none, the day when the file was read.
 	ReportDate Date `col:"report_date" id:"3" key:"true" json:"report_date"`
-	// Page of the reply, or file, counted from 1.
+	// Number of the page or the file, from 1.
 	Page int64 `col:"page" id:"4" key:"true" json:"page"`
-	// Row of the page, counted from 1.
+	// Number of the row within the page, from 1.
 	RowNumber int64 `col:"row_number" id:"5" key:"true" json:"row_number"`
-	// Why it was refused.
+	// Why the row was refused.
 	Reason string `col:"reason" id:"6" json:"reason"`
-	// Field of the row that was refused, or fields, separated by commas; empty text: the row as a whole.
+	// Refused field, or fields separated by commas; empty text: the entire row.
 	Field string `col:"field" id:"7" json:"field"`
-	// The row's own JSON, cut where it is very long.
+	// JSON of the row, cut if it is very long.
 	Raw string `col:"raw" id:"8" json:"raw"`
 	Sighting
 }
 
-// Note is a difference between the stored data and what the service states of it or promises to send.
+// Note is a difference between the stored data and what the service states or promises.
 type Note struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
-	// Name of the note, as spendsync repair accept takes it.
+	// Name of the note, for 'spendsync repair accept'.
 	Name string `col:"note" id:"2" key:"true"`
-	// Whether the note ends no run with exit 4: a person has accepted it, and it has not grown since.
+	// Whether the note no longer makes runs exit with code 4, because a person has accepted it and it has not grown
+	// since.
 	IsStanding bool `col:"is_standing" id:"3"`
 	// accepted: a person has accepted it. NULL: nobody has.
 	Decision Null[string] `col:"decision" id:"4"`
@@ -258,15 +260,16 @@ type Note struct {
 	Runs int64 `col:"runs" id:"5"`
 	// When a run first saw it.
 	FirstSeenAt Instant `col:"first_seen_at" id:"6"`
-	// When a run last saw it. One that nobody has accepted is forgotten once it is gone, at the latest after a week.
+	// When a run last saw the difference. A note that nobody accepted is deleted a week after the difference is gone,
+	// at the latest.
 	LastSeenAt Instant `col:"last_seen_at" id:"7"`
-	// What differs, as the last run that saw it found it.
+	// What differs, as of the last run that saw it.
 	Message string `col:"message" id:"8"`
-	// Size of the largest difference in percent, rounded up: of the sum, or of the rows of a day. NULL: it has none.
+	// Size of the largest difference in percent, rounded up: of the sum of a day, or of its rows. NULL: it has no size.
 	SizePercent Null[int64] `col:"size_percent" id:"10" since:"12"`
-	// Size up to which it is accepted. NULL: it is not.
+	// Size up to which the difference is accepted. NULL: it is not accepted.
 	AcceptedPercent Null[int64] `col:"accepted_percent" id:"11" since:"12"`
-	// When it was accepted. NULL: it is not.
+	// When the difference was accepted. NULL: it is not accepted.
 	AcceptedAt Null[Instant] `col:"accepted_at" id:"12" since:"12"`
 	// Run that last saw it.
 	RunID string `col:"_run_id" id:"9"`
@@ -277,7 +280,7 @@ const NoteAccepted = "accepted"
 
 // File is one published file.
 type File struct {
-	// Account whose file it is.
+	// Account that the file belongs to.
 	AccountID string `col:"account_id" id:"1" key:"true"`
 	// Path below the data directory.
 	Path string `col:"path" id:"2" key:"true"`
@@ -319,15 +322,14 @@ var (
 		"manifest names them.")
 )
 
-// Copy is a table of schema ops that is written as Parquet, too, so that a reader of the
-// files alone can tell 0 from unknown. Its rows are those of the other, so a table of that
-// name is in no DuckDB file.
+// Copy is a table of schema ops that is also written as Parquet, so that readers of the files can tell 0 from unknown.
+// DuckDB has no table of its name.
 type Copy struct {
 	*Table
 	Of *Table
 }
 
-// The copies: their files are as of the generation that wrote them.
+// The copies. Their files are as of the generation that wrote them.
 var (
 	CoverageFiles = Define[DayCoverage]("ops_day_coverage", ByMonth, "How well each Chicago day is known, for who "+
 		"reads Parquet alone. A day that is open, complete or final is covered: there a missing row of spend_daily "+
@@ -353,12 +355,12 @@ var Tables = []*Table{
 	Notes.Table, Files.Table,
 }
 
-// ReachDays is how many days before today, in Chicago, the spend report can be
-// asked for. Source: the service's description, limits of the report.
+// ReachDays is how many days before today, in Chicago, the spend report covers. Source: the service's description,
+// limits of the report.
 const ReachDays = 32
 
-// DaysUntilUnreachable is how many days, today included, are left in which the
-// report can be asked for day d. It is 0 when d can no longer be read.
+// DaysUntilUnreachable returns the number of days, today included, until the report no longer covers day d; 0: it no
+// longer does.
 func DaysUntilUnreachable(d, today Date) int64 {
 	return max(0, int64(d)+ReachDays+1-int64(today))
 }

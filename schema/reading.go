@@ -1,25 +1,25 @@
 package schema
 
-// Reading is the last time that a part of a campaign's settings was read in full. It confirms every current version of
-// that part, but for the entities that have a row of their own.
+// Reading is the last time that a part of a campaign's settings was read completely. It confirms every current version
+// of that part, except those of entities that have a row of their own.
 type Reading struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
 	// Campaign that was read.
 	CampaignID string `col:"campaign_id" id:"2" key:"true"`
-	// What was read: campaign, delivery, creative (the list of them), source_mode, blocked, allowed, bid_override
-	// or optimized.
+	// Part that was read: campaign, delivery, creative (the list of creatives), source_mode, blocked, allowed,
+	// bid_override or optimized.
 	Part string `col:"part" id:"3" key:"true"`
-	// Empty text: all of the part. Otherwise the creative or source that was last confirmed at another time
-	// than the rest of its part.
+	// Empty text: the entire part. Otherwise the ID of a creative or a source that was last confirmed at another time
+	// than the rest of the part.
 	EntityID string `col:"entity_id" id:"4" key:"true"`
-	// When that reading began: all that is shown was read at or after this.
+	// When the last reading of the part began: its values were read at or after this time.
 	ReadAt Instant `col:"read_at" id:"5"`
 	// Run that read it.
 	RunID string `col:"_run_id" id:"6"`
 }
 
-// The values of Reading.Part next to those of SourceRule.Rule.
+// The values of Reading.Part, in addition to those of SourceRule.Rule.
 const (
 	PartCampaign = "campaign"
 	PartDelivery = "delivery"
@@ -27,10 +27,10 @@ const (
 	PartMode     = "source_mode"
 )
 
-// Place is what a version belongs to in a reading.
+// Place identifies the part or entity in the table of readings that a version belongs to.
 type Place struct{ CampaignID, Part, EntityID string }
 
-// Whole returns the whole part of a place.
+// Whole returns the place of the entire part.
 func (p Place) Whole() Place {
 	p.EntityID = ""
 	return p

@@ -12,10 +12,10 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Record is the rows as an Arrow record of the table. The caller releases it.
+// Record returns the rows as an Arrow record of the table. The caller must release it.
 //
-// Fields are reached by their offset in the struct, which Define took from the
-// compiler: a row costs a few copies, no reflection and no allocation.
+// Fields are accessed by their offset in the struct, which Define took from the compiler: a row costs a few copies,
+// without reflection or allocation.
 func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 	columns := make([]arrow.Array, len(t.Columns))
 	for i := range t.Columns {
@@ -28,7 +28,7 @@ func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 	return rec
 }
 
-// array is one column of rows.
+// array returns one column of rows.
 func (t TableOf[R]) array(mem memory.Allocator, i int, rows []R) arrow.Array {
 	c := t.Columns[i]
 	b := array.NewBuilder(mem, t.Arrow.Field(i).Type)
@@ -56,7 +56,7 @@ func (t TableOf[R]) array(mem memory.Allocator, i int, rows []R) arrow.Array {
 	return b.NewArray()
 }
 
-// appendColumn walks one field of all rows. null and put must have room reserved.
+// appendColumn appends one field of all rows. null and put must have memory reserved.
 func appendColumn[T comparable, R any](c Column, rows []R, null func(), put func(T)) {
 	for i := range rows {
 		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
@@ -70,8 +70,8 @@ func appendColumn[T comparable, R any](c Column, rows []R, null func(), put func
 	}
 }
 
-// PutValues puts values of a Parquet file into a column of as many rows, in which it is NULL
-// or zero. The rows share no memory with the values.
+// PutValues puts values of a Parquet file into a column of as many rows, whose fields must be NULL or zero. The rows
+// share no memory with the values.
 func (t TableOf[R]) PutValues(rows []R, column int, values []parquet.Value) {
 	c := &t.Columns[column]
 	switch c.Kind {
@@ -102,8 +102,8 @@ func putValues[T comparable, R any](c *Column, rows []R, values []parquet.Value,
 	}
 }
 
-// textCopies copies texts, many into one piece of memory. If the same memory comes several times in
-// a row, as a dictionary entry does, it is copied once.
+// textCopies copies texts, many into one block of memory. If the same memory comes several times in a row, as an entry
+// of a dictionary does, it is copied once.
 type textCopies struct {
 	last *byte
 	text string
@@ -125,7 +125,7 @@ func (c *textCopies) of(b []byte) string {
 	return c.text
 }
 
-// CloneTexts gives a row texts of its own, which share no memory with anything.
+// CloneTexts copies the texts of a row, so that they share memory with nothing else.
 func (t TableOf[R]) CloneTexts(row *R) {
 	for i := range t.Columns {
 		c := &t.Columns[i]

@@ -4,24 +4,24 @@ import "slices"
 
 // ReportColumn is a column of the service's spend report.
 type ReportColumn struct {
-	Name string // the service's, as its description has it; its line in the service file is report.NAME
+	Name string // as in the service's description; its line in the service file is report.NAME
 	Is   ReportKind
-	// MayLack: the operator may leave it out of what is asked for (report.columns); its values are unknown then.
+	// MayLack: the operator may omit it from the requested columns (report.columns); its values are unknown then.
 	MayLack bool
 }
 
-// ReportKind is what a column of the report is for.
+// ReportKind is the role of a column of the report.
 type ReportKind int
 
 // The kinds of columns of the report.
 const (
-	ReportDay     ReportKind = iota // the day that was asked for
+	ReportDay     ReportKind = iota // the requested day
 	ReportID                        // part of the key of a row
 	ReportMeasure                   // a number of a row
-	ReportLabel                     // a text of a creative or its campaign, no part of a row's key or content
+	ReportLabel                     // a text of a creative or its campaign; not part of a row's key or content
 )
 
-// Report is the columns that are asked for: those of the rows of a day, and the labels, which come once a run.
+// Report lists the columns that are requested: those of the rows of a day, and the labels, once per run.
 var Report = []ReportColumn{
 	{"date", ReportDay, true},
 	{"campaign_id", ReportID, false},
@@ -39,18 +39,18 @@ var Report = []ReportColumn{
 	{"creative_status", ReportLabel, false},
 }
 
-// IsOfRow reports whether a column is asked for with the rows of a day.
+// IsOfRow reports whether a column is requested with the rows of a day.
 func IsOfRow(c ReportColumn) bool { return c.Is != ReportLabel }
 
-// MayNotLack reports whether no row of a day can be stored without a column.
+// MayNotLack reports whether no row of a day can be stored without the column.
 func MayNotLack(c ReportColumn) bool { return IsOfRow(c) && !c.MayLack }
 
-// IsOfCreative reports whether a column is asked for once a run, with a row for each campaign and creative.
+// IsOfCreative reports whether a column is requested once per run, with one row for each campaign and creative.
 func IsOfCreative(c ReportColumn) bool {
 	return c.Is == ReportLabel || c.Name == "campaign_id" || c.Name == "creative_id"
 }
 
-// ReportNames returns the names of the columns that are so, in their order.
+// ReportNames returns the names of the columns for which is reports true, in their order.
 func ReportNames(is func(ReportColumn) bool) (names []string) {
 	for _, c := range Report {
 		if is(c) {
@@ -60,7 +60,7 @@ func ReportNames(is func(ReportColumn) bool) (names []string) {
 	return names
 }
 
-// ReportColumnNamed returns the column of a day's rows with a name; nil: there is none.
+// ReportColumnNamed returns the column with a name among those of a day's rows; nil: there is none.
 func ReportColumnNamed(name string) *ReportColumn {
 	i := slices.IndexFunc(Report, func(c ReportColumn) bool { return IsOfRow(c) && c.Name == name })
 	if i < 0 {
@@ -69,14 +69,14 @@ func ReportColumnNamed(name string) *ReportColumn {
 	return &Report[i]
 }
 
-// Piece is the part of a day's replies that answered for one campaign, or for one creative of it.
+// Piece is the replies of a day that answered for one campaign, or for one creative of it.
 type Piece struct {
 	Campaign string `json:"campaign"`
 	Creative string `json:"creative,omitempty"`
 	Pages    int    `json:"pages"`
 }
 
-// Has reports whether a row is of the piece.
+// Has reports whether a row belongs to the piece.
 func (p Piece) Has(r *Spend) bool {
 	return r.CampaignID == p.Campaign && (p.Creative == "" || r.CreativeID == p.Creative)
 }

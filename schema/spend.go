@@ -2,50 +2,47 @@ package schema
 
 // Spend is what one creative spent at one source on one Chicago day.
 //
-// On a covered day a missing row means zero. On an uncovered day it means that
-// nobody knows; see [DayCoverage].
+// On a covered day a missing row means zero. On any other day it means unknown; see [DayCoverage].
 type Spend struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" compress:"dictionary"`
 	// Chicago calendar day of the spend.
 	ReportDate Date `col:"report_date" id:"2" key:"true" compress:"rle"`
-	// Campaign that paid.
+	// Campaign that spent it.
 	CampaignID string `col:"campaign_id" id:"3" key:"true" compress:"dictionary"`
-	// Creative shown. Empty text where the report names none.
+	// Creative that was shown. Empty text: the report names none.
 	CreativeID string `col:"creative_id" id:"4" key:"true" compress:"dictionary"`
-	// Traffic source paid. Empty text where the report names none, as for creatives without spend.
+	// Traffic source that was paid. Empty text: the report names none, as for creatives without spend.
 	SourceID string `col:"source_id" id:"5" key:"true" encoding:"delta" compress:"fsst"`
-	// Name of the campaign when the day's file was last written. Empty text: none was known.
+	// Name of the campaign as of when the day's file was last written. Empty text: it was not known.
 	CampaignName string `col:"campaign_name" id:"6" compress:"dictionary"`
 	// US dollars, exact.
 	Spend Money `col:"spend" id:"7" compress:"bitpacking"`
-	// Click events. NULL: the report gave none; 0: there were none.
+	// Clicks. NULL: the report gave no number; 0: there were none.
 	Clicks Null[int64] `col:"clicks" id:"8" compress:"bitpacking"`
-	// Times shown. NULL: the report gave none; 0: there were none.
+	// Impressions. NULL: the report gave no number; 0: there were none.
 	Impressions Null[int64] `col:"impressions" id:"9" encoding:"plain" compress:"bitpacking"`
-	// Conversions counted so far; they keep arriving for days. NULL: the report gave none, or not a whole
-	// number; 0: none yet.
+	// Conversions so far; more arrive for days. NULL: the report gave none, or not a whole number; 0: none yet.
 	Conversions Null[int64] `col:"conversions" id:"10" compress:"bitpacking"`
 	// When the row was first read.
 	FirstSeenAt Instant `col:"_first_seen_at" id:"11" compress:"rle"`
-	// When a value of the row was last read as different.
+	// When a read last found a changed value in the row.
 	ChangedAt Instant `col:"_changed_at" id:"12" compress:"rle"`
 	// Run that last changed the row.
 	RunID string `col:"_run_id" id:"13" compress:"dictionary"`
 }
 
-// SpendDaily holds the current truth about every day, one row per creative and
-// source. A proven read of a day replaces the day whole.
+// SpendDaily holds the latest proven state of every day, one row per creative and source. A proven read of a day
+// replaces all rows of the day.
 var SpendDaily = Define[Spend]("spend_daily", ByDay,
 	"Raw: main.spend has the days that were over, with names, settings and the conversions still to come. Spend per "+
 		"Chicago day, campaign, creative and source, as the service last reported it, the open day included. "+
 		"On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.",
 	From(Replies), Large(), Dropped(DroppedColumn{12, "conversions_fractional", 14}))
 
-// ReplyRules is the version of the rules by which replies of the report become rows of
-// [SpendDaily]. Raise it whenever a reply may decode to different rows: then the replies of days
-// within reach of the report are decoded again, and a reply stored under older rules need not
-// decode to the stored rows.
+// ReplyRules is the version of the rules by which replies of the report become rows of [SpendDaily]. Raise it whenever
+// a reply may decode to different rows. Replies of days within the report's reach are then decoded again; older replies
+// stored under earlier rules need not decode to the stored rows.
 const ReplyRules = "4"
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].
@@ -54,37 +51,37 @@ type CampaignSpend struct {
 	AccountID string `col:"account_id" id:"1" key:"true"`
 	// Chicago calendar day of the spend.
 	ReportDate Date `col:"report_date" id:"2" key:"true"`
-	// Campaign that paid.
+	// Campaign that spent it.
 	CampaignID string `col:"campaign_id" id:"3" key:"true"`
-	// Name of the campaign as the report gave it; the last by the alphabet where it gave several.
+	// Name of the campaign in the report; if there are several, the last in alphabetical order.
 	CampaignName string `col:"campaign_name" id:"4"`
-	// Rows of spend_daily that are summed.
+	// Number of rows of spend_daily in the sums.
 	Rows int64 `col:"rows" id:"5"`
 	// US dollars, exact.
 	Spend Money `col:"spend" id:"6"`
-	// Clicks of the rows whose clicks are known. NULL: those of no row are.
+	// Sum of the known clicks. NULL: no row has any.
 	Clicks Null[int64] `col:"clicks" id:"7"`
-	// Impressions of the rows whose impressions are known. NULL: those of no row are.
+	// Sum of the known impressions. NULL: no row has any.
 	Impressions Null[int64] `col:"impressions" id:"8"`
-	// Conversions of the rows whose conversions are known. NULL: those of no row are.
+	// Sum of the known conversions. NULL: no row has any.
 	Conversions Null[int64] `col:"conversions" id:"9"`
-	// Rows whose clicks are known: if fewer than rows, the sum is too small.
+	// Number of rows whose clicks are known. If it is less than rows, the sum is too small.
 	RowsWithClicks int64 `col:"rows_with_clicks" id:"10"`
-	// Rows whose impressions are known: if fewer than rows, the sum is too small.
+	// Number of rows whose impressions are known. If it is less than rows, the sum is too small.
 	RowsWithImpressions int64 `col:"rows_with_impressions" id:"11"`
-	// Rows whose conversions are known: if fewer than rows, the sum is too small.
+	// Number of rows whose conversions are known. If it is less than rows, the sum is too small.
 	RowsWithConversions int64 `col:"rows_with_conversions" id:"12"`
 }
 
-// CampaignSpends holds spend_daily without creatives and sources, some hundred times fewer rows:
-// queries over all history read it instead.
+// CampaignSpends holds the sums of spend_daily per campaign, in about a hundredth of the rows, for queries over the
+// entire history.
 var CampaignSpends = Define[CampaignSpend]("int.campaign_spend", Summed,
 	"Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans "+
 		"are answered at once. "+
 		"mart.campaign_day has the days without spend and the settings, too.",
 	SumsOf(CampaignSpendSQL), Since(12))
 
-// CampaignSpendSQL returns the query on spend_daily for the rows of [CampaignSpends] that meet a
+// CampaignSpendSQL returns the query that computes rows of [CampaignSpends] from the rows of spend_daily that meet a
 // condition.
 func CampaignSpendSQL(where string) string {
 	return `SELECT account_id, report_date, campaign_id, max(campaign_name) AS campaign_name, count(*) AS "rows",
@@ -95,8 +92,7 @@ func CampaignSpendSQL(where string) string {
 FROM main.spend_daily WHERE ` + where + ` GROUP BY account_id, report_date, campaign_id`
 }
 
-// SpendChange is one difference between a day as stored and the day as read
-// again after it was over: a restatement.
+// SpendChange is one restatement: a difference between a finished day as stored and as read again.
 type SpendChange struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -108,8 +104,7 @@ type SpendChange struct {
 	CreativeID string `col:"creative_id" id:"4" key:"true"`
 	// Source of the row.
 	SourceID string `col:"source_id" id:"5" key:"true"`
-	// When the difference was read. The change itself lies between the previous read of the day and
-	// this.
+	// When the difference was read. The change itself happened between the previous read of the day and this one.
 	SeenAt Instant `col:"seen_at" id:"6" key:"true"`
 	// insert: the row appeared; update: its numbers changed; delete: it vanished.
 	Op string `col:"op" id:"7"`
@@ -140,7 +135,7 @@ const (
 	OpDelete = "delete"
 )
 
-// SpendChanges holds every restatement ever seen. It only grows.
+// SpendChanges holds every restatement. Rows are only added.
 var SpendChanges = Define[SpendChange]("spend_change", BySeen,
 	"History: what changed, not what was spent. Every difference between a finished day as stored and "+
 		"as read again: old and new numbers, and when they were seen. "+

@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// reportedColumns are the columns of spend_daily that the service reports of a row: all but the account and
-// the day, which spendsync asked for, the name of the campaign, which is a label, and spendsync's own notes on a row.
+// reportedColumns are the columns of spend_daily whose values the service reports: all except the account and the day,
+// which spendsync requested, the name of the campaign, which is a label, and spendsync's own notes.
 var reportedColumns = slices.DeleteFunc(slices.Clone(SpendDaily.Columns), func(c Column) bool {
 	return c.Name == "account_id" || c.Name == "report_date" || c.Name == "campaign_name" || strings.HasPrefix(c.Name,
 		"_")
 })
 
-// AppendReported appends a row's reported values to b, so that two rows append the same bytes only
-// if the service reported the same. The bytes are hashed and the hash is stored: the encoding must
-// not change as long as the table keeps its columns.
+// AppendReported appends the reported values of a row to b, so that two rows append the same bytes only if these values
+// are equal. The bytes are hashed and the hash is stored, so the encoding must not change as long as the table keeps
+// its columns.
 func AppendReported(b []byte, r *Spend) []byte {
 	for i := range reportedColumns {
 		c := &reportedColumns[i]
@@ -46,8 +46,8 @@ func AppendReported(b []byte, r *Spend) []byte {
 	return b
 }
 
-// valueAt returns the value of a field, unless it is NULL. For a nullable column it first appends
-// to b whether the value is NULL.
+// valueAt returns the value of a field; ok is false if it is NULL. If the column is nullable, it first appends to b
+// whether the value is NULL.
 func valueAt[T comparable](c *Column, field unsafe.Pointer, b *[]byte) (v T, ok bool) {
 	if !c.Nullable {
 		return *(*T)(field), true
@@ -61,7 +61,7 @@ func valueAt[T comparable](c *Column, field unsafe.Pointer, b *[]byte) (v T, ok 
 	return n.V, n.Valid
 }
 
-// SameReported reports whether two rows of one key have the same reported values.
+// SameReported reports whether two rows with the same key have the same reported values.
 func SameReported(a, b *Spend) bool {
 	for i := range reportedColumns {
 		if c := &reportedColumns[i]; !c.Key && !c.equal(unsafe.Pointer(a), unsafe.Pointer(b)) {
@@ -71,7 +71,7 @@ func SameReported(a, b *Spend) bool {
 	return true
 }
 
-// Restates reports whether a row differs from the stored one in a number that was known.
+// Restates reports whether a number that was known in the stored row differs in the other row.
 func Restates(was, is *Spend) bool {
 	for i := range ownNumbers {
 		c := &ownNumbers[i]
@@ -96,7 +96,7 @@ func CopyNumbers(to, from *Spend) {
 	}
 }
 
-// restatedNumber is a number of spend_daily with its columns in spend_change.
+// restatedNumber is a number column of spend_daily with its two columns in spend_change.
 type restatedNumber struct{ number, old, new Column }
 
 var restatedNumbers = func() (restated []restatedNumber) {
@@ -114,8 +114,8 @@ var restatedNumbers = func() (restated []restatedNumber) {
 	return restated
 }()
 
-// SetNumbers fills the line with the numbers of a row as stored and as read, and with the
-// operation. One of the rows may be nil if it did not exist.
+// SetNumbers sets the operation and the numbers of the stored row (was) and of the row just read (is). Either may be
+// nil if there is no such row.
 func (l *SpendChange) SetNumbers(was, is *Spend) {
 	switch l.Op = OpUpdate; {
 	case was == nil:

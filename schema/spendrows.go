@@ -8,30 +8,29 @@ import (
 	"unsafe"
 )
 
-// SpendRows holds the rows of one account and day in a quarter of the memory that a slice
-// of them takes: the values that neighbors share are stored once, and a row has no pointer
-// for the garbage collector to follow. A large day is most of what a run holds in memory.
+// SpendRows holds the rows of one account and day in a quarter of the memory of a slice. Values that neighboring rows
+// share are stored once, and a row has no pointers for the garbage collector to follow. A large day takes most of a
+// run's memory.
 //
-// The kind of a column decides whether each row has its own value (see [ownNumbers]). All
-// other columns, including ones added to the table later, are shared by neighbors.
+// Each row has its own counts and amounts (see [ownNumbers]) and source. All other columns, including columns added
+// later, are shared by neighbors.
 //
-// Plain rows make a first load of three million rows 12 % dearer and an hour of them 11 %, and
-// take 500 MiB at their peak in place of 310.
+// With plain slices, a first load of three million rows takes 12 % more time, an hour of them 11 % more, and the peak
+// of memory is 500 MiB in place of 310.
 //
-// The zero value is empty. It is not safe for concurrent use. The texts of a row stay
-// valid after the rows are changed or dropped; the text of its source keeps the texts of many
-// other sources in memory.
+// The zero value is empty. It is not safe for concurrent use. The texts of a row remain valid after rows are changed or
+// removed; the text of a source keeps the memory of many other sources alive.
 type SpendRows struct {
 	rows    []packedSpend
-	numbers []int64  // of each row in turn: its ownNumbers
-	heads   []Spend  // values that consecutive rows share, in a row whose other columns are empty
+	numbers []int64  // the ownNumbers of each row, row by row
+	heads   []Spend  // values that consecutive rows share; the other columns are empty
 	sources [][]byte // each text prefixed by its length
 }
 
 // packedSpend locates the parts of a row.
 type packedSpend struct {
-	source uint32 // index into sources, shifted left 16 bits, plus the offset in it
-	head   uint32 // index of the head, and in the last bits which ownNumbers are not NULL
+	source uint32 // upper 16 bits: index into sources; lower 16 bits: offset there
+	head   uint32 // upper bits: index into heads; last knownBits: which ownNumbers are not NULL
 }
 
 // SpendStamp holds spendsync's own notes on a row.
@@ -40,9 +39,8 @@ type SpendStamp struct {
 	RunID                  string
 }
 
-// ownNumbers are the columns, besides the source, whose values a row does not share with its
-// neighbors: all counts and amounts. In the row struct each takes 8 bytes, followed by the flag of
-// a [Null].
+// ownNumbers are the columns that, besides the source, are stored for each row: all counts and amounts. In the row
+// struct each takes 8 bytes, followed by the flag of a [Null].
 var ownNumbers = slices.DeleteFunc(slices.Clone(SpendDaily.Columns), func(c Column) bool { return !c.isOwnNumber() })
 
 func (c Column) isOwnNumber() bool { return c.Kind == Count || c.Kind == Amount }
@@ -56,17 +54,17 @@ func init() {
 	}
 }
 
-// pieceBytes is how large a piece of the sources is, unless one source is larger: a place
-// in it has 16 bits.
+// pieceBytes is the size of a piece of the sources, unless a single source is larger: an offset within a piece has 16
+// bits.
 const pieceBytes = 1 << 16
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (s *SpendRows) Len() int { return len(s.rows) }
 
-// Reset forgets the rows and keeps their room.
+// Reset removes all rows and keeps their memory.
 func (s *SpendRows) Reset() { s.Cut(0) }
 
-// Cut leaves the first n rows.
+// Cut removes all rows after the first n.
 func (s *SpendRows) Cut(n int) {
 	s.rows, s.numbers = s.rows[:n], s.numbers[:n*len(ownNumbers)]
 	if n == 0 {
@@ -76,7 +74,7 @@ func (s *SpendRows) Cut(n int) {
 	}
 }
 
-// Name gives the rows the names of their campaigns, as far as they are known.
+// Name sets the names of campaigns, by ID, where they are known.
 func (s *SpendRows) Name(names map[string]string) {
 	for i := range s.heads {
 		if name := names[s.heads[i].CampaignID]; name != "" {
@@ -128,7 +126,7 @@ func (s *SpendRows) addSource(text string) uint32 {
 	return at
 }
 
-// source is the text at a place. No byte of it ever changes.
+// source returns the text at a location. Its bytes never change.
 func (s *SpendRows) source(at uint32) string {
 	text := s.sources[at>>16][at&0xffff:]
 	size, used := uint64(text[0]), 1
@@ -138,8 +136,8 @@ func (s *SpendRows) source(at uint32) string {
 	return unsafe.String(unsafe.SliceData(text[used:]), int(size))
 }
 
-// addHead is the index of a head, which is added unless it is one of the last few: rows
-// of two runs often alternate.
+// addHead returns the index of a head. It adds the head unless it is one of the last few: rows of two runs often
+// alternate.
 func addHead(heads *[]Spend, h *Spend) uint32 {
 	last := len(*heads) - 1
 	for i := last; i >= 0 && i > last-4; i-- {
@@ -173,7 +171,7 @@ func (s *SpendRows) own(i int, r *Spend) {
 	}
 }
 
-// All are the rows in their order. The loop body may read a row, and not keep it.
+// All yields the rows in their order. The row is valid only until the next iteration.
 func (s *SpendRows) All() iter.Seq2[int, *Spend] {
 	return func(yield func(int, *Spend) bool) {
 		var r Spend
@@ -202,7 +200,7 @@ func (s *SpendRows) Compare(i, j int) int {
 	return cmp.Compare(s.source(a.source), s.source(b.source))
 }
 
-// Ascend reports whether each row's key is above the key of the row before.
+// Ascend reports whether the keys are strictly ascending.
 func (s *SpendRows) Ascend() bool {
 	for i := 1; i < len(s.rows); i++ {
 		if s.Compare(i-1, i) >= 0 {
@@ -212,7 +210,7 @@ func (s *SpendRows) Ascend() bool {
 	return true
 }
 
-// Sort puts the rows into the order of their keys. Rows of one key keep their order.
+// Sort sorts the rows by key. Rows with the same key keep their order.
 func (s *SpendRows) Sort() {
 	order := make([]int32, len(s.rows))
 	for i := range order {
@@ -227,22 +225,21 @@ func (s *SpendRows) Sort() {
 	s.rows, s.numbers = rows, numbers
 }
 
-// Restamp sets new stamps on the rows, one row after the other.
+// Restamp sets new stamps, row by row.
 type Restamp struct {
 	of    *SpendRows
 	heads []Spend
 
-	// The row before: its old head, its stamp, and its new head.
+	// The previous row: its old head, its stamp, and its new head.
 	from  uint32
 	stamp SpendStamp
 	to    uint32
 }
 
-// Restamp starts new stamps. Until [Restamp.Done], rows that already have their new stamp must not
-// be read.
+// Restamp starts setting new stamps. Until [Restamp.Done], rows that already have a new stamp must not be read.
 func (s *SpendRows) Restamp() *Restamp { return &Restamp{of: s} }
 
-// Next sets the stamp of row i; i goes up from 0 by 1.
+// Next sets the stamp of row i. The calls must have i = 0, 1, 2 and so on.
 func (r *Restamp) Next(i int, stamp SpendStamp) {
 	p := &r.of.rows[i]
 	if from := p.head >> knownBits; i == 0 || from != r.from || stamp != r.stamp {
@@ -253,5 +250,5 @@ func (r *Restamp) Next(i int, stamp SpendStamp) {
 	p.head = r.to<<knownBits | p.head&(1<<knownBits-1)
 }
 
-// Done ends it, when every row has its stamp.
+// Done completes the change, once every row has its stamp.
 func (r *Restamp) Done() { r.of.heads = r.heads }

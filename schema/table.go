@@ -12,15 +12,14 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// AccountName is the form of an account's name, which is part of paths and SQL.
+// AccountName matches a valid name of an account, which becomes part of paths and SQL.
 var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
-// Version is the version of all tables together. A store written by a newer version is refused, not
-// guessed at.
+// Version is the version of all tables together. A store written by a newer version is refused.
 const Version = 12
 
-// Oldest is the oldest version of the tables that this release reads and upgrades. Earlier ones were never released;
-// [OldestCommit] and those before it can read them.
+// Oldest is the oldest version of the tables that this release can upgrade. Earlier versions were never released;
+// [OldestCommit] and earlier commits can read them.
 const Oldest = 10
 
 // OldestCommit is the commit whose sync upgrades stores of the versions before [Oldest].
@@ -44,7 +43,7 @@ type Column struct {
 	index    []int   // of the field in the row struct, for reflection
 }
 
-// DuckDB is the column's type in DuckDB's DDL.
+// DuckDB returns the column's type in DuckDB's DDL.
 func (c Column) DuckDB() string {
 	if t := kinds[c.Kind].duckdb; c.Kind == Amount {
 		return fmt.Sprintf(t, c.Precision)
@@ -53,14 +52,14 @@ func (c Column) DuckDB() string {
 	}
 }
 
-// Partition is how the Parquet files of a table are cut. The directory key is never the name of a
-// column: BigQuery refuses equal names, and DuckDB would let the path override the file.
+// Partition is how the Parquet files of a table are split. The directory key never has the name of a column: BigQuery
+// refuses equal names, and in DuckDB the path would override the file's values.
 type Partition string
 
 // The partitions.
 const (
 	ByDay     Partition = "day"   // one file per account and report day
-	BySeen    Partition = "seen"  // one file per account and Chicago day of seeing
+	BySeen    Partition = "seen"  // one file per account and Chicago day on which the rows were seen
 	ByMonth   Partition = "month" // one file per account and Chicago month, of the report day or of a run's start
 	ByAccount Partition = ""      // one file per account
 	InMemory  Partition = "-"     // schema ops: made from manifest and ledger, no file of its own
@@ -70,8 +69,7 @@ const (
 // HasFiles reports whether the table has Parquet files of its own.
 func (t *Table) HasFiles() bool { return t.Partition != InMemory && t.Partition != Summed }
 
-// Table is the one definition of a table. It is read off a row struct by
-// [Define] and never changed.
+// Table is the definition of a table. [Define] derives it from a row struct; it is never changed.
 type Table struct {
 	Schema    string // "main", "ops" or "int"
 	Name      string // without the schema
@@ -84,23 +82,22 @@ type Table struct {
 	Since     int // version of the tables in which it came
 	Dropped   []DroppedColumn
 	Versioned bool     // its rows are versions: they embed a [Frame]
-	MadeFrom  MadeFrom // what its rows can be made from again
+	MadeFrom  MadeFrom // the source from which its rows can be rebuilt
 	Large     bool     // it has by far the most rows
-	group     any      // the group of a row, as a function: see [Grouped]; nil: none
-	Stubbed   bool     // of versions: an entity that only the report knows has one, too
-	// of versions: complete listings in a row without an entity that mean it is deleted
+	group     any      // a func(*R) string that returns the group of a row, see [Grouped]; nil: none
+	Stubbed   bool     // entities known only from the report have a version, too
+	// number of complete listings in a row that must lack an entity before it is deleted
 	Patience int
-	View     string                    // whose answer the table's files keep: see [AnswerOf]; empty: none
-	SumsSQL  func(where string) string // of a [Summed] table: returns the query for its rows under a condition
+	View     string                    // the view whose rows the table's files hold, see [AnswerOf]; empty: none
+	SumsSQL  func(where string) string // returns the query for the rows of a [Summed] table under a condition
 
 	Row reflect.Type // the struct of a row
 }
 
-// TableOf ties a table to the struct of its rows, so that the compiler refuses
-// rows of another.
+// TableOf binds a table to its row struct, so that the compiler refuses rows of other tables.
 type TableOf[R any] struct{ *Table }
 
-// FullName is the table's name with its schema unless that is main.
+// FullName returns the table's name, with its schema unless that is main.
 func (t *Table) FullName() string {
 	if t.Schema == "main" {
 		return t.Name
@@ -108,7 +105,7 @@ func (t *Table) FullName() string {
 	return t.Schema + "." + t.Name
 }
 
-// KeyNames are the columns that identify a row, in their order.
+// KeyNames returns the key columns in their order.
 func (t *Table) KeyNames() []string {
 	var names []string
 	for _, c := range t.Columns {
@@ -119,7 +116,7 @@ func (t *Table) KeyNames() []string {
 	return names
 }
 
-// ColumnNames are all columns, in their order.
+// ColumnNames returns all columns in their order.
 func (t *Table) ColumnNames() []string {
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -205,7 +202,7 @@ func offsetOf(row reflect.Type, f reflect.StructField) (offset uintptr) {
 	return offset
 }
 
-// numberIn reads a number of a field's tag, if there is one.
+// numberIn parses a number in a field's tag, if there is one.
 func numberIn(f reflect.StructField, tag string, to *int, least, most int) error {
 	text, ok := f.Tag.Lookup(tag)
 	if !ok {
@@ -219,7 +216,7 @@ func numberIn(f reflect.StructField, tag string, to *int, least, most int) error
 	return nil
 }
 
-// columnOf is the column of a field of a row struct.
+// columnOf returns the column of a field of a row struct.
 func columnOf(row reflect.Type, f reflect.StructField) (Column, error) {
 	c := Column{
 		Name: f.Tag.Get("col"), Doc: describe(row, f), Key: f.Tag.Get("key") == "true",
@@ -256,7 +253,7 @@ func columnOf(row reflect.Type, f reflect.StructField) (Column, error) {
 	return c, err
 }
 
-// checkStorage refuses an encoding of Parquet or a compression of DuckDB that the kind of the column does not have.
+// checkStorage refuses a Parquet encoding or a DuckDB compression that does not suit the kind of the column.
 func (c *Column) checkStorage() error {
 	switch {
 	case c.encoding == "", c.encoding == "delta" && c.Kind == Text, c.encoding == "plain" && c.Kind == Count:
@@ -280,8 +277,8 @@ func (c Column) arrowField() arrow.Field {
 	}
 }
 
-// parquetField builds the field that parquet-go reads the column off. A pointer
-// is its optional: the tag "optional" on a plain integer would turn 0 into NULL.
+// parquetField returns the struct field from which parquet-go derives the column. A nullable column is a pointer,
+// because parquet-go's tag "optional" on a plain integer would turn 0 into NULL.
 func (c Column) parquetField(goName string) reflect.StructField {
 	k := kinds[c.Kind]
 	tag, storage := k.parquet, k.storage

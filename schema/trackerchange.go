@@ -1,6 +1,6 @@
 package schema
 
-// TrackerChange is one difference between a day of the tracker as stored and as a later file has it.
+// TrackerChange is one difference between a day of the tracker as stored and as in a later file.
 type TrackerChange struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -20,17 +20,17 @@ type TrackerChange struct {
 	OldClicks Null[int64] `col:"old_clicks" id:"8"`
 	// Clicks after.
 	NewClicks Null[int64] `col:"new_clicks" id:"9"`
-	// Conversions of every state before.
+	// Conversions in any state before.
 	OldConversions Null[int64] `col:"old_conversions" id:"10"`
-	// Conversions of every state after.
+	// Conversions in any state after.
 	NewConversions Null[int64] `col:"new_conversions" id:"11"`
 	// Approved conversions before.
 	OldApproved Null[int64] `col:"old_approved" id:"12"`
 	// Approved conversions after.
 	NewApproved Null[int64] `col:"new_approved" id:"13"`
-	// Conversions that nobody had decided on before.
+	// Undecided conversions before.
 	OldHeld Null[int64] `col:"old_held" id:"14"`
-	// Conversions that nobody has decided on after.
+	// Undecided conversions after.
 	NewHeld Null[int64] `col:"new_held" id:"15"`
 	// Refused conversions before.
 	OldRefused Null[int64] `col:"old_refused" id:"16"`
@@ -44,7 +44,7 @@ type TrackerChange struct {
 	RunID string `col:"_run_id" id:"20"`
 }
 
-// TrackerChanges holds every difference ever seen. It only grows.
+// TrackerChanges holds every difference. Rows are only added.
 var TrackerChanges = Define[TrackerChange]("tracker_change", BySeen,
 	"History: what changed, not what was counted. Every difference between a day of tracker_daily as stored and as a "+
 		"later file has it: old and new numbers, when they were read, and of which file. The first file of a day "+

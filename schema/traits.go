@@ -14,7 +14,7 @@ type MadeFrom int
 
 // The sources from which a table's rows can be rebuilt.
 const (
-	Nothing     MadeFrom = iota // they are history: nothing but a backup has them
+	Nothing     MadeFrom = iota // the rows are history, and only a backup has them
 	Replies                     // the stored replies of the report
 	OtherTables                 // other tables, the manifest, the ledger
 )
@@ -22,28 +22,28 @@ const (
 // From sets the source from which the table's rows can be rebuilt.
 func From(m MadeFrom) Trait { return func(t *Table) { t.MadeFrom = m } }
 
-// Since sets the version that added the table, if not the first.
+// Since sets the version of the tables that added the table, if not the first.
 func Since(version int) Trait { return func(t *Table) { t.Since = version } }
 
-// DroppedColumn is a column that files of earlier versions have. Its field id is never given to another.
+// DroppedColumn is a column that only files of earlier versions have. Its field ID is never reused.
 type DroppedColumn struct {
 	In      int // version of the tables that dropped it
 	Name    string
 	FieldID int
 }
 
-// Dropped names the columns that the table has lost.
+// Dropped lists the dropped columns of the table.
 func Dropped(columns ...DroppedColumn) Trait { return func(t *Table) { t.Dropped = columns } }
 
 // Large marks the table with by far the most rows: its files are written with larger pages, and few
 // at a time.
 func Large() Trait { return func(t *Table) { t.Large = true } }
 
-// Grouped sets the group of a row. The row groups of the table's files end with a group, so that a change of one group
-// rewrites one row group.
+// Grouped sets the function that returns the group of a row. Every row group of the table's files ends at the end of a
+// group, so a change of one group rewrites one row group.
 func Grouped[R any](group func(*R) string) Trait { return func(t *Table) { t.group = group } }
 
-// Group returns the group of a row of a [Grouped] table; nil: the table has none.
+// Group returns the function that returns the group of a row; nil: the table is not [Grouped].
 func (t TableOf[R]) Group() func(*R) string {
 	group, _ := t.group.(func(*R) string)
 	return group
@@ -53,17 +53,16 @@ func (t TableOf[R]) Group() func(*R) string {
 // it as deleted.
 func DeletedAfter(absences int) Trait { return func(t *Table) { t.Patience = absences } }
 
-// Stubbed gives an entity that only the report knows a version of its own, with nothing but its
-// key.
+// Stubbed gives entities known only from the report a version that has only their key.
 func Stubbed() Trait { return func(t *Table) { t.Stubbed = true } }
 
-// AnswerOf marks a table whose files keep the rows of a view in schema mart, or of a table of
-// schema ops, named with its schema. Such a table is in no DuckDB file.
+// AnswerOf marks a table whose files hold the rows of a view in schema mart, or of a table of schema ops (named with
+// its schema). DuckDB has no such table.
 func AnswerOf(view string) Trait {
 	return func(t *Table) { t.View, t.MadeFrom = view, OtherTables }
 }
 
-// SumsOf sets the query for the rows of a [Summed] table that meet a condition.
+// SumsOf sets the function that returns the query for the rows of a [Summed] table under a condition.
 func SumsOf(query func(where string) string) Trait {
 	return func(t *Table) { t.SumsSQL = query }
 }
@@ -73,11 +72,11 @@ type InHistory int
 
 // The roles of a column in a table of versions.
 const (
-	// Tracked: another value makes a version.
+	// Tracked: a different value makes a version.
 	Tracked InHistory = iota
-	// Untracked: the value is the one of when the version was last written.
+	// Untracked: a different value makes no version; the column has the value of when the version was last written.
 	Untracked
-	// Refreshed is Untracked, but a newer value is written into the current version.
+	// Refreshed: like Untracked, but a newer value is written into the current version.
 	Refreshed
 )
 
@@ -96,8 +95,8 @@ func inHistory(tag string, c Column) (InHistory, error) {
 	return 0, fmt.Errorf("column %s: history %q", c.Name, tag)
 }
 
-// FilesVersion returns the version that last altered the columns of the table. Its files name that
-// version: until it changes, equal rows give an equal file.
+// FilesVersion returns the version that last changed the table's columns. The table's files state it, so equal rows
+// give an equal file until it changes.
 func (t *Table) FilesVersion() int {
 	version := t.Since
 	for _, c := range t.Columns {
@@ -117,8 +116,8 @@ func (t *Table) HasColumnsOf(version int, names []string) bool {
 	}))
 }
 
-// AsOf returns the table of an older version, without the columns added later and without those dropped since; nil if
-// the table itself was added later.
+// AsOf returns the table as of an older version, without columns added since; nil: the table itself was added later.
+// Columns dropped since are not restored.
 func (t *Table) AsOf(version int) *Table {
 	switch {
 	case version >= t.FilesVersion():
@@ -131,7 +130,7 @@ func (t *Table) AsOf(version int) *Table {
 	return was
 }
 
-// Only is the table with some of its columns.
+// Only returns the table with the columns for which has reports true.
 func (t *Table) Only(has func(Column) bool) *Table {
 	some := *t
 	some.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !has(c) })
@@ -139,12 +138,12 @@ func (t *Table) Only(has func(Column) bool) *Table {
 	return &some
 }
 
-// ColumnsThatAre are the columns with that part in a table of versions, in their order.
+// ColumnsThatAre returns the columns with a role, in their order.
 func (t *Table) ColumnsThatAre(part InHistory) []Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.History != part })
 }
 
-// TablesAsOf returns the tables of an older version, each with its columns of that version.
+// TablesAsOf returns the tables as of an older version.
 func TablesAsOf(version int) (tables []*Table) {
 	for _, t := range Tables {
 		if was := t.AsOf(version); was != nil {
@@ -164,8 +163,7 @@ func (t *Table) Fields() []Column {
 
 func (c Column) isEmbedded() bool { return len(c.index) > 1 }
 
-// Named is the table that has a name, with its schema unless that is main; nil if there
-// is none.
+// Named returns the table with a full name; nil: there is none.
 func Named(name string) *Table {
 	for _, t := range Documented() {
 		if t.FullName() == name {

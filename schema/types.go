@@ -7,8 +7,8 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 )
 
-// Kind is a kind of column. There are six, and a seventh is a decision about
-// every engine that reads us: no floats, no nested types.
+// Kind is a kind of column. There are six. Adding one affects every engine that reads the store: there are no floats
+// and no nested types.
 type Kind int
 
 // The kinds of column.
@@ -21,9 +21,8 @@ const (
 	Flag               // true or false
 )
 
-// kindType holds the name of one kind in each form that a value takes. This is the one type table:
-// adding a kind means adding a line here and a case wherever the compiler and the round-trip test
-// then complain.
+// kindType holds the types of one kind in Go, Parquet, Arrow and DuckDB. To add a kind, add a line here and a case
+// wherever the compiler and the round-trip test then complain.
 type kindType struct {
 	goType  reflect.Type // in a row struct
 	parquet string       // parquet-go's tag; %d is the precision
@@ -52,7 +51,7 @@ func decimal(precision int32) arrow.DataType {
 	return &arrow.Decimal128Type{Precision: precision, Scale: moneyScale}
 }
 
-// kindOf finds the kind of a field's type, and whether the field may be absent.
+// kindOf returns the kind of a field's type, and whether the field is nullable.
 func kindOf(t reflect.Type) (k Kind, nullable bool, err error) {
 	for k, kt := range kinds {
 		switch t {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// How much is tried is set by one variable, SPENDSYNC_TEST. Empty, as in 'go test ./...': each test once, as cheaply as
-// it can be, with some of the cases of the dear ones. "all", as in .ci/run: each case, and the second proofs through
-// whole worlds. "long", as in .ci/long: hours of random runs and every variation.
+// The variable SPENDSYNC_TEST sets how much the tests try. Empty, as in 'go test ./...': each test once, as cheaply as
+// possible, with some of the expensive cases. "all", as in .ci/run: each case, and additional proofs on whole stores.
+// "long", as in .ci/long: hours of random runs and every variation.
 var level = os.Getenv("SPENDSYNC_TEST")
 
-// All reports whether everything is to be tried.
+// All reports whether every case is to be tried.
 func All() bool { return level == "all" || level == "long" }
 
 // Long skips a test that only [All] runs.
@@ -24,10 +24,11 @@ func Long(t testing.TB) {
 	}
 }
 
-// Drawn reports whether a case of a table is tried: each with [All], and otherwise one in so many, by its name.
+// Drawn reports whether a case of a table is tried: always with [All], otherwise about one case in so many, chosen by
+// its name.
 func Drawn(name string, in uint32) bool { return All() || crc32.ChecksumIEEE([]byte(name))%in == 0 }
 
-// Times is the number of random runs: few, many with [All], or most with SPENDSYNC_TEST=long.
+// Times returns the number of random runs: few, many with [All], or most with SPENDSYNC_TEST=long.
 func Times(few, many, most int) int {
 	switch level {
 	case "long":
@@ -38,7 +39,7 @@ func Times(few, many, most int) int {
 	return few
 }
 
-// Seed returns SPENDSYNC_SEED, or a seed of its own for each run, and logs it.
+// Seed returns SPENDSYNC_SEED, or a new random seed, and logs it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("SPENDSYNC_SEED"), 10, 64)

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 )
 
-// Concat makes one record of all, which is to be released.
+// Concat joins records into one, which the caller must release.
 func Concat(recs iter.Seq2[arrow.Record, error]) (all arrow.Record, err error) {
 	var parts []arrow.Record
 	defer func() {

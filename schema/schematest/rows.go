@@ -1,5 +1,5 @@
-// Package schematest makes rows for tests: of every table and column, so that a new one is
-// tested without another line, and of the report.
+// Package schematest makes rows for tests: of every table and column, so that a new one is tested without another line,
+// and of the report.
 package schematest
 
 import (
@@ -9,11 +9,9 @@ import (
 	"spendsync/schema"
 )
 
-// Rows is a slice of the table's row struct. In the first row every column has a value
-// that is not zero and differs from those of its neighbors; then comes a row for each
-// column that may be NULL in which that one is, and last a row in which all of them are.
-// The rows are in the order of their keys, and no two values of a column are equal, flags
-// excepted.
+// Rows returns a slice of the table's row struct. In the first row every column has a value that is not zero and
+// differs from its neighbors'. Then comes a row for each nullable column in which only that column is NULL, and last a
+// row in which all of them are. The rows are in key order, and all values of a column are different, flags excepted.
 func Rows(t *schema.Table) any {
 	var nullable []int
 	for i, c := range t.Columns {
@@ -33,7 +31,7 @@ func Rows(t *schema.Table) any {
 	return rows.Interface()
 }
 
-// Set gives a column of a row the n-th of its values, which grow with n.
+// Set sets a column of a row to the n-th of its values, which grow with n.
 func Set(t *schema.Table, row reflect.Value, column, n int) {
 	c := t.Columns[column]
 	field := fieldOf(row, c.Name)
@@ -53,7 +51,7 @@ func Set(t *schema.Table, row reflect.Value, column, n int) {
 	}
 }
 
-// fieldOf is the field of a column, which may lie in an embedded struct.
+// fieldOf returns the field of a column, which may be in an embedded struct.
 func fieldOf(row reflect.Value, column string) reflect.Value {
 	for _, f := range reflect.VisibleFields(row.Type()) {
 		if f.Tag.Get("col") == column {

@@ -8,7 +8,7 @@ import (
 	"spendsync/schema"
 )
 
-// SpendRow is a row of a day of account acme; a test states what matters.
+// SpendRow returns a row of a day of account acme. A test edits only what matters.
 func SpendRow(d schema.Date, source string, spend schema.Money, edit ...func(*schema.Spend)) schema.Spend {
 	r := schema.Spend{
 		AccountID: "acme", ReportDate: d, CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,
@@ -21,7 +21,7 @@ func SpendRow(d schema.Date, source string, spend schema.Money, edit ...func(*sc
 	return r
 }
 
-// SpendOfSources are the rows of a day with n sources.
+// SpendOfSources returns the rows of a day with n sources.
 func SpendOfSources(d schema.Date, n int) []schema.Spend {
 	rows := make([]schema.Spend, n)
 	for i := range rows {
@@ -30,7 +30,7 @@ func SpendOfSources(d schema.Date, n int) []schema.Spend {
 	return rows
 }
 
-// Packed are rows as a day that was read holds them.
+// Packed returns rows in the form in which a read holds them.
 func Packed(rows []schema.Spend) *schema.SpendRows {
 	p := &schema.SpendRows{}
 	for i := range rows {
@@ -39,8 +39,7 @@ func Packed(rows []schema.Spend) *schema.SpendRows {
 	return p
 }
 
-// Batches yields rows as a stored day is read: each batch is overwritten once the next
-// is asked for.
+// Batches yields rows as a stored day does: each batch is overwritten when the next is requested.
 func Batches(rows []schema.Spend, size int) iter.Seq2[[]schema.Spend, error] {
 	return func(yield func([]schema.Spend, error) bool) {
 		for batch := range slices.Chunk(rows, size) {
