@@ -16,14 +16,14 @@ type accountRead struct {
 	limits   []schema.AccountLimit
 }
 
-// readAccount reads the balance and the change budgets. Each stands for itself. Neither has an ID, so both are stored
-// only if the service names the key's account before and after them in this run, or the operator's service file does:
-// else they are nobody's.
+// readAccount reads the balance and the change budgets; a failure of one does not affect the other. Neither reply
+// contains an account ID. So both are stored only if the service names the key's account before and after them in this
+// run, or if the operator's service file names it. Without a name nothing shows whose money it is.
 func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountRead {
 	who := key.who
 	if who.account == "" && n.s.Service.Text("account.id") == "" {
 		if key.err != nil || key.meErr != nil {
-			return nil // which is said by itself
+			return nil // the key's own finding reports it
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -67,8 +67,8 @@ func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountR
 	return a
 }
 
-// noteThatIsNotThere turns the failure into a difference that a person may accept, if the service has nothing
-// under the path of the limits: no campaign and no number depends on them, and no user can change that.
+// noteThatIsNotThere lets a person accept the failure if the service has no limits endpoint (404 or 410): no campaign
+// and no number depends on the limits, and no user can add the endpoint.
 func (n *settingsReader) noteThatIsNotThere(err error) {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	if !ok || e.Status != 404 && e.Status != 410 {

@@ -12,10 +12,10 @@ import (
 	"spendsync/schema"
 )
 
-// knownIDs are campaigns with their creatives.
+// knownIDs are the IDs of campaigns, each with the IDs of its creatives.
 type knownIDs map[string]map[string]bool
 
-// add adds those of some rows.
+// add adds the campaigns and creatives of some rows.
 func (k *knownIDs) add(rows *schema.SpendRows) {
 	for _, row := range rows.All() {
 		k.addRow(row)
@@ -36,9 +36,10 @@ func (k *knownIDs) addRow(row *schema.Spend) {
 	}
 }
 
-// byCampaign reads a day campaign by campaign, which needs no order of pages: the campaigns of all reads of the run and
-// of the stored day, and those of the key's list while the number falls short of the whole's. Each walk is proven like
-// any other, and rows of other campaigns are dropped. The replies are staged behind those of the whole.
+// byCampaign reads a day campaign by campaign, which does not depend on the order of pages. It asks for the campaigns
+// of the stored day and of this run's earlier reads, and then, while rows are still missing, for the campaigns that the
+// API key lists. Each walk is proven like any other, and rows of other campaigns are dropped. The replies are staged
+// after the pages of the whole read.
 func (r *dayReader) byCampaign(ctx context.Context, b beside, whole *dayRead, work *dayWork) (*dayRead, error) {
 	for rows, err := range r.s.store.StoredDay(b.day) {
 		if err != nil {
@@ -63,7 +64,8 @@ func (r *dayReader) byCampaign(ctx context.Context, b beside, whole *dayRead, wo
 	return read, err
 }
 
-// untilComplete calls add once for each ID in the lists. It starts the next list only if fewer rows than all have come.
+// untilComplete calls add once for each ID in the lists. It starts the next list only while fewer rows came than
+// expected (all).
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {
 	asked, was := map[string]bool{}, read.came()
@@ -84,8 +86,8 @@ func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) 
 	return nil
 }
 
-// addCampaign adds the rows of a campaign. One of several pages that does not add up goes on by creatives: those
-// that were seen of it, and those of the report's list while the number falls short.
+// addCampaign adds the rows of a campaign. If a campaign of several pages does not add up, its creatives are read one
+// by one: first those seen in its rows and then, while rows are missing, those that the report lists.
 func (r *dayReader) addCampaign(ctx context.Context, b beside, id string, read *dayRead, before int,
 	work *dayWork) error {
 	whole, err := r.readPiece(ctx, b, schema.Piece{Campaign: id}, read, before, work)
@@ -109,7 +111,7 @@ func (r *dayReader) addCampaign(ctx context.Context, b beside, id string, read *
 	return err
 }
 
-// hasOthers reports whether there is a row of another campaign: the stated number counts it, too.
+// hasOthers reports whether the rows contain another campaign: total_rows counts its rows, too.
 func hasOthers(rows *schema.SpendRows, campaign string) bool {
 	for _, row := range rows.All() {
 		if row.CampaignID != campaign {
@@ -119,8 +121,8 @@ func hasOthers(rows *schema.SpendRows, campaign string) bool {
 	return false
 }
 
-// readPiece reads the pages of one campaign or creative and adds its rows, if they are proven. The walk is nil if it
-// broke off.
+// readPiece reads the pages of one campaign or creative, and adds its rows if they are proven. It returns nil in place
+// of the walk if the walk ended early.
 func (r *dayReader) readPiece(
 	ctx context.Context, b beside, p schema.Piece, read *dayRead, before int, work *dayWork,
 ) (*dayRead, error) {
@@ -135,7 +137,7 @@ func (r *dayReader) readPiece(
 	if err != nil {
 		return nil, err
 	}
-	walk.Control = schema.ControlMatched // the sum of the day is compared with all pieces
+	walk.Control = schema.ControlMatched // the control total is compared with all pieces together
 	if why := walk.against(b); why != "" {
 		return walk, walk.unproven(b, "of "+cmp.Or(p.Creative, p.Campaign)+": "+why)
 	}

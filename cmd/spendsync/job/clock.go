@@ -9,21 +9,21 @@ import (
 
 // How far this machine's clock and the service's may differ.
 const (
-	MaxClockOff  = time.Hour       // beyond it the run decides nothing
+	MaxClockOff  = time.Hour       // beyond it the run ends at once
 	followFrom   = 2 * time.Minute // from here on the run follows the service's clock
 	clockWarning = 5 * time.Minute
 )
 
-// clock is the time of one run. It is this machine's, and the service's where the two
-// differ by more than followFrom: the service decides which day is open and which can
-// still be read. It never goes back, whatever is done to this machine's clock meanwhile.
+// clock is the time of one run: this machine's clock or, if the two differ by more than followFrom, the service's
+// clock. The service decides which day is open and which can still be read. The time never goes back, even if this
+// machine's clock is set during the run.
 type clock struct {
 	machine func() time.Time
 
 	mu       sync.Mutex
-	compared bool          // with the service's
+	compared bool          // with the service's clock
 	ahead    time.Duration // this machine's clock minus the service's
-	offset   time.Duration // is added to this machine's time; 0 means use this machine's clock
+	offset   time.Duration // added to this machine's time; 0: use this machine's clock
 	began    time.Time
 	last     time.Time
 	floor    time.Time // when the store was last published; zero: never
@@ -39,7 +39,7 @@ func (c *clock) Now() time.Time {
 	if now.Before(c.last) {
 		now = c.last
 	}
-	// A run that follows another cannot have started before that one ended, as far as clocks may differ.
+	// A run cannot have started before the previous run ended, as far as clocks may differ.
 	if now.Before(c.floor) && c.floor.Sub(now) <= MaxClockOff {
 		now = c.floor
 	}
@@ -50,7 +50,7 @@ func (c *clock) Now() time.Time {
 // elapsed returns how long the run has lasted, by this machine's monotonic clock, which cannot be set.
 func (c *clock) elapsed() time.Duration { return max(0, c.machine().Sub(c.began)) }
 
-// at returns the time of the run at an instant, corrected by the current knowledge of the clocks.
+// at returns the run's time at an instant since its start, corrected by what is known of the clocks by now.
 func (c *clock) at(elapsed time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +73,8 @@ func (c *clock) observe(service time.Time) (ahead time.Duration) {
 	return c.ahead
 }
 
-// conservative returns t minus the clock uncertainty: if the clocks differ, the first moments of a day may still belong
-// to the previous day, and count as that. A day is over when it is over by both clocks.
+// conservative returns t minus the clock uncertainty. If the clocks differ, the first moments of a day may still belong
+// to the previous day, and count as that day: a day is over only if it is over by both clocks.
 func (c *clock) conservative(t time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"spendsync/schema"
 )
 
-// controlTotals are the service's own sums per day, asked for once a run.
+// controlTotals are the service's own sums per day, requested once per run.
 type controlTotals struct {
 	s *session
 
@@ -22,17 +22,17 @@ type controlTotals struct {
 	err    error
 
 	mu     sync.Mutex
-	failed error // why they could not be asked for
+	failed error // why the request failed
 }
 
-// all asks for the totals of the planned days, the first time that it is called.
+// all returns the totals of the planned days. The first call requests them.
 func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	c.once.Do(func() {
 		r := c.s
 		from, to := r.plan.Read[0].Day, r.plan.Read[len(r.plan.Read)-1].Day
 		c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
-		// The oldest day may have left the reach since the plan was made, and then a range from that day on is refused
-		// completely.
+		// The oldest day may have left the reach since the plan was made. The service then refuses any range that
+		// begins with it.
 		for last := min(to, from+maxOutOfReach); c.totals.BeyondReach && from < last; {
 			from++
 			c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
@@ -44,13 +44,13 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	return c.totals, c.err
 }
 
-// check compares a read with the service's own sum of the day, from six hours after its end, and records the result.
-// The day alone is asked for once more if the sums differ, because it may have been restated between the two requests,
-// and if much of the stored day is gone.
+// check compares a read with the service's own sum of the day, from six hours after the day's end, and records the
+// result. It requests the sum of this day alone once more if the sums differ, because the day may have been restated
+// between the two requests, or if the read lost most of the stored rows.
 func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRead) error {
 	store := c.s.store
 	known := store.Account().Days[day]
-	if read.DayRows.Refused > 0 { // it counts rows that are not stored
+	if read.DayRows.Refused > 0 { // the service's sum includes the refused rows
 		read.Control = schema.ControlUnknown
 		return nil
 	} else if read.Control = schema.ControlOpen; !read.isSettled(day) {
@@ -73,11 +73,11 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 	case err != nil:
 		return fmt.Errorf("the control total: %w", err)
 	case again.BeyondReach:
-		// The pages were read just before the day left the reach, and never can be again.
+		// The pages were read just before the day left the reach, and cannot be read again.
 		return c.unavailable(ctx, day, read, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
 	case again.Empty && read.sums.Rows == 0 && read.Control == schema.ControlMatched:
-		// A request for one day alone has no sum to show if the day has no rows; those of the range lack the day, too.
-	case !again.Exists: // which is no sum of 0
+		// A day without rows has no line in either answer, that of the range and that of the day alone.
+	case !again.Exists: // no sum is not a sum of 0
 		read.noSum = "asked for this day alone, it gives none: " + again.Why
 		if read.Control == schema.ControlMatched {
 			read.Control = schema.ControlNone
@@ -88,8 +88,8 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 	return nil
 }
 
-// matches records the service's sum of a day, and reports whether it is that of the rows. If it may be rounded, it has
-// some decimals.
+// matches records the service's sum of a day, and reports whether it equals the sum of the rows. decimals is the
+// precision of the service's sum, which may be rounded to it; [exact]: it is not rounded.
 func (read *dayRead) matches(store *load.Store, day schema.Date, t extract.Total, decimals int) bool {
 	read.Control, read.isSumOfStored = schema.ControlMatched, false
 	read.ControlTotal = manifest.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
@@ -107,7 +107,7 @@ func (read *dayRead) matches(store *load.Store, day schema.Date, t extract.Total
 // exact, in place of a number of decimals, marks a sum that is not rounded.
 const exact = -1
 
-// decimals returns the most decimals that the amounts of a day have.
+// decimals returns the largest number of decimals among the amounts of a day.
 func (read *dayRead) decimals() (most int) {
 	for _, row := range read.day.Rows().All() {
 		most = max(most, row.Spend.Decimals())
@@ -115,7 +115,7 @@ func (read *dayRead) decimals() (most int) {
 	return most
 }
 
-// storedClicks returns the sum of a stored day's clicks; unknown if those of a row may be.
+// storedClicks returns the sum of a stored day's clicks; NULL if the clicks of some row may be unknown.
 func storedClicks(known *manifest.Day) schema.Null[int64] {
 	if known.Unread > 0 {
 		return schema.Null[int64]{}
@@ -123,8 +123,8 @@ func storedClicks(known *manifest.Day) schema.Null[int64] {
 	return known.Sums.Clicks
 }
 
-// unavailable decides about a day whose pages were read while the service's sums cannot be. A stored day stays
-// unchanged; a day that is not stored is stored without a sum, and the run reports it.
+// unavailable decides about a day whose pages were read although the service's sums could not be. A stored day stays
+// unchanged. A new day is stored without a sum, and the run reports that.
 func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *dayRead, err error) error {
 	r := c.s
 	err = fmt.Errorf("the control total: %w", err)

@@ -14,11 +14,11 @@ import (
 	"spendsync/transform"
 )
 
-// maxReads is how often a run requests all pages of a day before it goes campaign by campaign, or gives up.
+// maxReads is how often a run requests all pages of a day before it reads campaign by campaign, or gives up.
 const maxReads = 3
 
-// maxRowsInFlight is how many rows all days together may hold that are being read. Of large days fewer are read at the
-// same time then, though always two: the memory of a run does not follow the size of the account.
+// maxRowsInFlight bounds the rows in memory of all days that are being read. Fewer large days are read at the same
+// time, though always two, so the memory of a run does not grow with the account.
 const maxRowsInFlight = 400_000
 
 // dayReader reads the planned days.
@@ -27,22 +27,22 @@ type dayReader struct {
 	key      *answer[keyProof]
 	totals   *controlTotals
 	bar      Bar
-	inFlight *semaphore.Weighted // rows that days hold
+	inFlight *semaphore.Weighted // rows of the days that are being read
 }
 
-// dayWork is what the reads of one day share.
+// dayWork is the state that all reads of one day share.
 type dayWork struct {
 	inFlight *semaphore.Weighted
-	rows     int64 // acquired
+	rows     int64 // acquired from inFlight
 	intern   *transform.Interner
 	replies  *load.Replies
 	seen     knownIDs
-	// isEmptied: a read had none of the stored rows, nor others.
+	// isEmptied: a read was empty, and rows are stored.
 	isEmptied bool
-	waiting   string // keys and spend of a proven read with less than half of the stored rows or spend
+	waiting   string // see [copiedDay]
 }
 
-// acquire waits until a day of that many rows may be read. A second read of the day keeps what the first acquired.
+// acquire waits until there is room for a day of that many rows. A second read of the day uses the same room.
 func (w *dayWork) acquire(ctx context.Context, rows int64) error {
 	if w.rows > 0 {
 		return nil
@@ -55,7 +55,7 @@ func (w *dayWork) acquire(ctx context.Context, rows int64) error {
 	return nil
 }
 
-// release gives back what was acquired.
+// release returns the acquired room.
 func (w *dayWork) release() {
 	if w.rows > 0 {
 		w.inFlight.Release(w.rows)
@@ -63,7 +63,7 @@ func (w *dayWork) release() {
 	}
 }
 
-// prove reads a day until a read is the day and may replace what is stored, at most three times, and then campaign by
+// prove reads a day until a read is proven and may replace the stored day: at most three times, and then campaign by
 // campaign if it has several pages. The replies of the last read stay staged.
 func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, step *schema.Step) (*dayRead, error) {
 	account := r.s.store.Account()
@@ -97,7 +97,7 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 	}
 }
 
-// lastReading reads a day of several pages campaign by campaign. why is what was wrong with the read of all pages; its
+// lastReading reads a day of several pages campaign by campaign. why is the problem of the last whole read, whose
 // replies stay staged if this read proves nothing either.
 func (r *dayReader) lastReading(
 	ctx context.Context, b beside, whole *dayRead, why error, work *dayWork, step *schema.Step,
@@ -153,7 +153,6 @@ func (r *dayReader) readDay(ctx context.Context, day schema.Date, work *dayWork)
 	return read, nil
 }
 
-// begin begins a read.
 func (r *dayReader) begin(day schema.Date, work *dayWork) *dayRead {
 	began := r.s.clock.elapsed()
 	read := r.s.newRead(day, schema.InstantOf(r.s.clock.at(began)), work.intern)
@@ -161,8 +160,8 @@ func (r *dayReader) begin(day schema.Date, work *dayWork) *dayRead {
 	return read
 }
 
-// checkTotal dates a read, now that the service's clock is known, and compares it with the service's own sum of the
-// day.
+// checkTotal sets the time of a read, now that the service's clock is known, and compares the read with the control
+// total of the day.
 func (r *dayReader) checkTotal(ctx context.Context, day schema.Date, read *dayRead) error {
 	if err := r.s.checkClock(r.s.Report); err != nil {
 		return err

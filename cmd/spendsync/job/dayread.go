@@ -16,31 +16,31 @@ import (
 	"spendsync/transform"
 )
 
-// dayRead is one read of a day: all pages that were requested once, or the last reading, which goes campaign by
-// campaign. It is what the pages gave and what the service states beside it; nothing of it changes once it is weighed.
+// dayRead is one read of a day: all pages, requested once, or the last reading, campaign by campaign. It contains the
+// rows and everything that the service states about them. It does not change after [dayRead.weigh].
 type dayRead struct {
-	*transform.DayRows // nil once it is staged
+	*transform.DayRows
 	manifest.ReadOutcome
-	began    time.Duration  // since the run did
-	at       schema.Instant // the same as a time
+	began    time.Duration  // since the start of the run
+	at       schema.Instant // began as a time
 	seen     extract.Evidence
-	day      *history.Day // nil: a key comes twice
-	twice    string       // the key
+	day      *history.Day // the rows in key order; nil: a key comes twice
+	twice    string       // names the key that comes twice
 	sums     history.Sums
 	hash     string
 	spending int64  // rows with spend
-	noSum    string // why there is no sum of the service's
-	// isSumOfStored: the service's sum is that of the stored rows, and these are others.
+	noSum    string // why the service gives no control total
+	// isSumOfStored: the control total equals the sum of the stored rows, and the rows of this read are different.
 	isSumOfStored bool
 }
 
-// newRead returns a read of a day that begins at an instant.
+// newRead returns an empty read of a day that begins at an instant.
 func (j *Job) newRead(day schema.Date, at schema.Instant, intern *transform.Interner) *dayRead {
 	return &dayRead{at: at, DayRows: transform.NewDayRows(transform.SpendContext{Account: j.Account, RunID: j.RunID,
 		Day: day, SeenAt: at, Service: j.Service}, intern)}
 }
 
-// readPages takes over the pages of a read, and stages their replies after before others.
+// readPages adds the pages of a read, and stages their replies; before is the number of replies staged earlier.
 func (read *dayRead) readPages(pages iter.Seq2[extract.Page[extract.SpendLine], error], replies *load.Replies,
 	before int) error {
 	for page, err := range pages {
@@ -48,7 +48,7 @@ func (read *dayRead) readPages(pages iter.Seq2[extract.Page[extract.SpendLine], 
 			return err
 		}
 		added, refused := read.Add(page)
-		// The reply of a refused page, too: it is kept in quarantine.
+		// The reply of a refused page is staged, too, for the quarantine.
 		if err := replies.Put(before+page.Number, page.Raw, int64(added), page.Fingerprint); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (read *dayRead) readPages(pages iter.Seq2[extract.Page[extract.SpendLine], 
 	return nil
 }
 
-// seal makes the day of the rows: in key order, each key once. A key that comes twice leaves it without a day.
+// seal puts the rows into key order and checks that each key comes once. If a key comes twice, the read has no day.
 func (read *dayRead) seal() error {
 	day, err := history.NewDay(read.Rows)
 	if errors.Is(err, schema.ErrRange) {
@@ -74,7 +74,7 @@ func (read *dayRead) seal() error {
 	return nil
 }
 
-// drop forgets the rows, which are staged.
+// drop releases the rows, which are staged by now.
 func (read *dayRead) drop() {
 	read.day = nil
 	read.DayRows.Rows = nil
@@ -83,18 +83,18 @@ func (read *dayRead) drop() {
 // isOver reports whether a day was over when it was read.
 func (read *dayRead) isOver(day schema.Date) bool { return !read.at.Time().Before(day.End()) }
 
-// settles is how long after its end the service's own sum of a day is compared with its rows.
+// settles is the delay after a day's end from which the control total must equal the sum of the rows.
 const settles = 6 * time.Hour
 
-// isSettled reports whether the service's own sum of the day is to be that of the rows.
+// isSettled reports whether the control total of the day must equal the sum of the rows.
 func (read *dayRead) isSettled(day schema.Date) bool {
 	return !read.at.Time().Before(day.End().Add(settles))
 }
 
-// came returns how many rows came, refused ones included.
+// came returns the number of rows received, refused ones included.
 func (read *dayRead) came() int64 { return int64(read.Rows.Len()) + read.DayRows.Refused }
 
-// clicks returns the sum of the rows' clicks; unknown if those of a row could not be read.
+// clicks returns the sum of the rows' clicks; NULL if the clicks of some row could not be read.
 func (read *dayRead) clicks() schema.Null[int64] {
 	if read.NoClicks {
 		return schema.Null[int64]{}
@@ -102,7 +102,7 @@ func (read *dayRead) clicks() schema.Null[int64] {
 	return read.sums.Clicks
 }
 
-// incomplete returns an error that names the missing parts of a stored day; nil: none is missing.
+// incomplete returns an error that describes the rows that cannot be stored; nil: all can.
 func (read *dayRead) incomplete() error {
 	if read.DayRows.Refused == 0 {
 		return nil
@@ -111,7 +111,8 @@ func (read *dayRead) incomplete() error {
 		cli.Count(int(read.DayRows.Refused), "row"), read.First)
 }
 
-// campaignsOf returns the campaigns of rows in key order. A row without a campaign is not evidence of an account.
+// campaignsOf returns the campaigns of rows in key order. Rows without a campaign are skipped: they do not show whose
+// account it is.
 func campaignsOf(rows *schema.SpendRows) (ids []string) {
 	last := ""
 	for _, row := range rows.All() {

@@ -20,56 +20,56 @@ import (
 	"spendsync/transform"
 )
 
-// copiedDay is how a run left one planned day.
+// copiedDay is what a run has done with one planned day.
 type copiedDay struct {
 	plannedDay
 	step       schema.Step
-	err        error         // why the day is not staged; nil: it is, or it is unreachable
-	isStaged   bool          // its numbers are staged, all or in part
-	hasNothing bool          // the service answered that there is nothing under the question for it
-	isBefore   bool          // the account's first day: the service's own sums have nothing of it either
-	isEmptied  bool          // an answer had none of its stored rows, nor others, and does not prove this
-	isKept     bool          // its replies are in quarantine, because they do not prove it
-	waiting    string        // keys and spend of a proven read with less than half of the stored rows or spend
-	isWithheld bool          // its replies are in quarantine, because their account is not proven
+	err        error         // why the day is not staged; nil: it is staged or unreachable
+	isStaged   bool          // its rows are staged, all or some
+	hasNothing bool          // the service answered that it has no report of the day (404, 410 or 204)
+	isBefore   bool          // it precedes the account's first day, see young.go
+	isEmptied  bool          // a read was empty although rows are stored, and proved nothing
+	isKept     bool          // its replies are in quarantine, because they do not prove the day
+	waiting    string        // hash of a read that lost most of the stored day; it counts if the next run repeats it
+	isWithheld bool          // its replies are in quarantine, because it is not proven whose they are
 	read       *dayRead      // without the rows
 	known      *manifest.Day // the stored day; nil: there is none
 	put        load.StagedDay
 	replies    *load.Replies
-	campaigns  []string // in its rows, if they have changed
+	campaigns  []string // of its rows, if the rows changed
 }
 
 // isUnreachable reports whether the service refused the day as too far in the past.
 func (d *copiedDay) isUnreachable() bool { return !d.isStaged && !d.isBefore && d.err == nil }
 
-// freshFor is for how long an open day may keep its last proven read.
+// freshFor is how long an open day may keep its last proven read.
 const freshFor = 6 * time.Hour
 
-// mayStayOpen reports whether an open day that is not proven keeps a read of the last hours: rows that move while they
-// are paged may be proven by the next run.
+// mayStayOpen reports whether an open day that is not proven has a read of the last hours and may keep it: if rows
+// moved while they were paged, the next run may prove the day.
 func (d *copiedDay) mayStayOpen() bool {
 	_, isUnproven := errors.AsType[*extract.UnprovenError](d.err)
 	began := d.step.StartedAt.Time()
 	return isUnproven && d.known != nil && began.Before(d.Day.End()) && began.Sub(d.known.LastReadAt.Time()) < freshFor
 }
 
-// copiedDays is how a run left the planned days.
+// copiedDays is what a run has done with the planned days.
 type copiedDays struct {
 	planned  []plannedDay
-	days     []*copiedDay // that were started, in the order in which they ended
+	days     []*copiedDay // the days that were started, in the order in which they ended
 	totals   *controlTotals
 	findings []finding // about several days
 	stopped  bool      // by a signal
 	withheld error     // why the report is withheld; nil: it is not
 }
 
-// hasAny reports whether the service has answered for a day.
+// hasAny reports whether the service has given a usable answer for at least one day.
 func (c *copiedDays) hasAny() bool {
 	return slices.ContainsFunc(c.days, func(d *copiedDay) bool { return d.isStaged || d.isUnreachable() })
 }
 
-// readDays reads the planned days, several at a time, oldest first. A day that fails keeps no
-// other one back, unless reading on is pointless.
+// readDays reads the planned days, several at a time, oldest first. A day that fails does not stop the others, unless
+// reading on is pointless.
 func (s *session) readDays(ctx context.Context, key *answer[keyProof]) *copiedDays {
 	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
 	r := &dayReader{s: s, key: key, totals: &controlTotals{s: s}, bar: s.progress("days", len(s.plan.Read)),
@@ -82,7 +82,7 @@ func (s *session) readDays(ctx context.Context, key *answer[keyProof]) *copiedDa
 	for _, d := range s.plan.Read {
 		g.Go(func() error {
 			if err := gctx.Err(); err != nil {
-				return nil // noted below: the day was not read
+				return nil // counted below as not tried
 			}
 			day := r.copyDay(gctx, d)
 			mu.Lock()
@@ -137,8 +137,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	}
 	switch {
 	case errors.Is(c.err, extract.ErrUnreachable) && int(r.s.plan.Today-d.Day) >= shortestReach:
-		// An answer about the day, not a failure: what that means for the day shows
-		// in its coverage.
+		// The refusal is an answer about the day, not a failure. The coverage decides what it means for the day.
 		c.step.Outcome = "unreachable"
 		r.s.Log.Warn("the day has left the reach of the report", "day", c.step.Unit, "error", c.err)
 		c.err = nil
@@ -161,7 +160,8 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	return c
 }
 
-// ofFailedDay words a failed day. Refused credentials are named before the settings are read, which may take minutes.
+// ofFailedDay is the log message for a failed day. A run logs refused credentials before it reads the settings, which
+// may take minutes.
 func ofFailedDay(err error) string {
 	if errors.Is(err, extract.ErrAuth) {
 		return "the report refused the user or password: no day can be read; the settings are read all the same"
@@ -169,7 +169,7 @@ func ofFailedDay(err error) string {
 	return "the day is not proven; what was published of it stands"
 }
 
-// describe adds the outcome of the reads to the day's line in the ledger.
+// describe adds the outcome to the day's line in the ledger.
 func (c *copiedDay) describe() {
 	c.step.Outcome = "unchanged"
 	if c.put.Changed {

@@ -6,7 +6,7 @@ import (
 	"spendsync/schema"
 )
 
-// goneIf returns the meaning of an entity's absence: deleted, or unknown.
+// goneIf returns what an entity's absence means: that it is deleted, or nothing.
 func goneIf(is bool) history.Absence {
 	if is {
 		return history.Gone
@@ -14,8 +14,8 @@ func goneIf(is bool) history.Absence {
 	return history.Unknown
 }
 
-// isGone reports whether a campaign that was not read is deleted: a complete listing lacks it and the service answers
-// 404 for it. Once it has ended, the listing alone confirms the deletion.
+// isGone reports whether a campaign that was not read is deleted: a complete listing lacks it, and the service answers
+// not_found for it. For a campaign that is already deleted, the listing alone confirms it.
 func (s *settings) isGone(campaign string, wasDeleted bool) bool {
 	return s.isUnlisted(campaign) && (wasDeleted || s.notThere[campaign])
 }
@@ -26,7 +26,7 @@ func (s *settings) isUnlisted(campaign string) bool {
 	return s.listing.Complete && (c == nil || !c.isListed)
 }
 
-// findEnded finds the campaigns whose creatives and rules of sources end with them.
+// findEnded finds the deleted campaigns; their creatives and source rules end with them.
 func (r *settingsStage) findEnded(s *settings, campaigns []schema.Campaign) {
 	r.ended = map[string]bool{}
 	for i := range campaigns {
@@ -38,8 +38,8 @@ func (r *settingsStage) findEnded(s *settings, campaigns []schema.Campaign) {
 	}
 }
 
-// hasEnded reports whether a creative that was not read has ended: its campaign has, or the complete list of its
-// campaign lacks it, and the service answers 404 or 410 for it or did so before.
+// hasEnded reports whether a creative that was not read is deleted: its campaign is deleted, or the complete list of
+// its campaign lacks it and the service answers not_found for it, now or before.
 func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 	id := c.CampaignID.V
 	switch campaign := s.campaigns[id]; {
@@ -52,15 +52,15 @@ func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 	}
 }
 
-// settledCampaigns returns the archived campaigns that need not be read again: known ones that are still archived, and
-// those read now.
+// settledCampaigns returns the settled campaigns: those archived and read in this run or earlier, which need not be
+// read again.
 func (s *settings) settledCampaigns(known *manifest.Account) (ids []string) {
 	for id, c := range s.campaigns {
 		if c.isSettled {
 			ids = append(ids, id)
 		}
 	}
-	if !s.listing.Complete { // what is not listed is not known to be otherwise
+	if !s.listing.Complete { // a campaign that the listing lacks may still be archived
 		ids = append(ids, known.SettledCampaigns()...)
 	}
 	return ids

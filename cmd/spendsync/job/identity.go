@@ -17,23 +17,23 @@ import (
 	"spendsync/transform"
 )
 
-// answer is what is asked for while the days are read. It is complete once done is closed.
+// answer is a result that is requested in the background, while the days are read. It is complete once done is closed.
 type answer[T any] struct {
 	done  chan struct{}
 	value T
 }
 
-// later starts to ask for something.
+// later starts a background request.
 func later[T any](s *session, ask func() T) *answer[T] {
 	a := &answer[T]{done: make(chan struct{})}
 	s.asking.Go(func() { defer close(a.done); a.value = ask() })
 	return a
 }
 
-// wait waits for the answer.
+// wait blocks until the answer is complete, and returns it.
 func (a *answer[T]) wait() T { <-a.done; return a.value }
 
-// identity is whom the API key acts for.
+// identity is the account that the API key acts for.
 type identity struct {
 	account string // the service's own name of the advertiser account
 	me      extract.Entity
@@ -42,7 +42,7 @@ type identity struct {
 
 var errUnnamed = errors.New("the reply does not name the account that the key acts on")
 
-// askIdentity asks whom the key acts for.
+// askIdentity asks which account the key acts for.
 func (r *session) askIdentity(ctx context.Context) (who identity) {
 	if who.me, who.err = r.API.Me(ctx); who.err == nil {
 		if who.account, who.err = transform.AccountRef(r.Service, who.me); who.err != nil {
@@ -52,23 +52,22 @@ func (r *session) askIdentity(ctx context.Context) (who identity) {
 	return who
 }
 
-// campaignList is the account's list of campaigns, asked for once a run: the report is
-// held to it before anything is published, and the settings are read by it.
+// campaignList is the account's list of campaigns, requested once per run. It proves whose report was read, and tells
+// which settings to read.
 type campaignList struct {
-	began   time.Duration // since the run started: the run's clock may be corrected until the list is used
+	began   time.Duration // since the run started; not a time, because the run's clock may still be corrected
 	listing extract.Listing
 	err     error
 }
 
-// listCampaigns asks for the campaigns.
 func (r *session) listCampaigns(ctx context.Context) (l campaignList) {
 	l.began = r.clock.elapsed()
 	l.listing, l.err = r.API.Campaigns(ctx)
 	return l
 }
 
-// readCampaigns returns the campaigns that are stored of an account in a folder: those of its settings or, while it
-// has none, those of its latest day with rows.
+// readCampaigns returns the stored campaigns of an account in a folder: those of its settings or, if it has none, those
+// of its latest day with rows.
 func readCampaigns(dir, name string, account *manifest.Account) (storedCampaigns, error) {
 	stored := storedCampaigns{}
 	campaigns, err := storedRows(dir, manifest.PartPath(schema.CampaignHistory.Table, name, 0), account,
@@ -100,13 +99,13 @@ func storedRows[R any](dir, path string, account *manifest.Account, t schema.Tab
 	return manifest.Rows(durable.OS, dir, path, info, t)
 }
 
-// keyProof is what the API key has shown: the account that it acts on, and its campaigns. If err is not nil, nothing
-// that the key reads is published.
+// keyProof is what is known about the API key: its account and its campaigns. If err is not nil, nothing that the key
+// reads is published.
 type keyProof struct {
-	who    identity // without an account if the reply names none
-	meErr  error    // why /v1/me could not be read although the run goes on
+	who    identity // has no account if the reply names none
+	meErr  error    // why /v1/me could not be read; the run continues
 	err    error
-	stored storedCampaigns // by earlier runs
+	stored storedCampaigns // the campaigns that earlier runs stored
 	list   *answer[campaignList]
 }
 
@@ -121,7 +120,7 @@ func (p keyProof) listed() (ids []string) {
 	return ids
 }
 
-// problem returns why not all campaigns of the account are known; nil: they are.
+// problem returns why the account's list of campaigns is not complete; nil: it is.
 func (p keyProof) problem() error {
 	if p.err != nil {
 		return p.err
@@ -135,9 +134,9 @@ func (p keyProof) problem() error {
 	return nil
 }
 
-// readKey waits for the reply that names the key's account. It refuses a key whose account is another one than that of
-// earlier runs. A reply without a name refuses nothing: the key's campaigns tell whose it is (see [prover.prove]). A
-// first load waits for a reply that fails, since it has nothing else to compare a key with that is switched meanwhile.
+// readKey waits for the reply that names the key's account. It refuses a key of another account than that of earlier
+// runs. If the reply names no account, the key's campaigns show whose it is (see [prover.prove]). A first load needs
+// the reply: it has nothing else to compare with a key that may be switched during the run.
 func (r *session) readKey(me *answer[identity], list *answer[campaignList]) keyProof {
 	p := keyProof{list: list}
 	p.stored, p.err = r.storedCampaigns()
@@ -163,8 +162,8 @@ func (r *session) readKey(me *answer[identity], list *answer[campaignList]) keyP
 	return p
 }
 
-// sayUnnamed reports that the service does not name the key's account: once for a service that never did, and as a
-// failure for one that did before.
+// sayUnnamed reports that the service does not name the key's account: as a failure if it did before, as a warning on
+// the first load, and not at all otherwise.
 func (r *session) sayUnnamed(p *keyProof, why error) {
 	switch {
 	case r.storedAccount().Pinned != "":
@@ -175,9 +174,9 @@ func (r *session) sayUnnamed(p *keyProof, why error) {
 	}
 }
 
-// OfWrongURL returns the error of a client as one of the configuration if its base URL is wrong: it doubts the URL, and
-// the service has answered nothing in this run. Once something of the interface was stored (isKnown), the host was
-// right, and a network that does not find it may find it later.
+// OfWrongURL turns a client's error into one of the configuration if its base URL is wrong: the error suggests so, and
+// the service has answered nothing in this run. If data of the interface is stored (isKnown), the host was right once,
+// and a network error may pass.
 func OfWrongURL(err error, client *extract.Client, isKnown bool) error {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	if !ok || !e.DoubtsURL() || client.Answered() || isKnown && e.Status == 0 {
@@ -186,8 +185,8 @@ func OfWrongURL(err error, client *extract.Client, isKnown bool) error {
 	return exit.As(err, exit.ErrUsage)
 }
 
-// checkPinned checks the account that a key acts on: it must be the account of the first run's key, if there was one.
-// Otherwise the rows of two accounts would be mixed under one name.
+// checkPinned checks that a key acts on the account of the first run's key, if there was one: otherwise one account
+// name would mix the rows of two accounts.
 func checkPinned(name, pinned, actual string) error {
 	if pinned == "" || actual == pinned {
 		return nil
@@ -197,8 +196,8 @@ func checkPinned(name, pinned, actual string) error {
 		exit.ErrOtherAccount, name, pinned, actual)
 }
 
-// confirmKey checks that the key still acts on the account that it acted on: by the name of the account or, if the
-// service gives none, by one of the listed campaigns, for a key sees only its own.
+// confirmKey checks that the key still acts on the same account: by the account's name or, if the service gives none,
+// by reading one of the listed campaigns, because a key sees only its own.
 func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 	if key.who.account != "" {
 		me, err := r.API.Me(ctx)
@@ -219,16 +218,17 @@ func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 	return nil
 }
 
-// clockWait is how long a run waits for the API's clock. Without an answer, the report's first answer decides.
+// clockWait is how long a run waits for a reply of the API to learn the service's time. If there is none, the report's
+// first reply sets the clock.
 const clockWait = 5 * time.Second
 
-// askClock compares the clocks before anything is decided.
+// askClock compares the clocks before the run decides anything.
 func (r *session) askClock(ctx context.Context, me *answer[identity]) error {
 	if ctx.Err() != nil {
 		return nil
 	}
 	select {
-	case <-me.done: // whose key it is, is judged when the days are read
+	case <-me.done: // the reply itself is judged later, by readKey
 	case <-time.After(clockWait):
 	case <-ctx.Done():
 	}
@@ -237,13 +237,13 @@ func (r *session) askClock(ctx context.Context, me *answer[identity]) error {
 	return err
 }
 
-// ReadStored reads what the store in a folder has of an account, without a lock. stored is the account in its manifest.
+// ReadStored reads the stored state of an account in a folder, without a lock. stored is the account in its manifest.
 func ReadStored(dir, account string, stored *manifest.Account) (*StoredAccount, error) {
 	campaigns, err := readCampaigns(dir, account, stored)
 	return &StoredAccount{stored, campaigns}, err
 }
 
-// storedCampaigns returns the campaigns that are stored of the account.
+// storedCampaigns returns the stored campaigns of the account.
 func (s *session) storedCampaigns() (storedCampaigns, error) {
 	if s.trial != nil && s.trial.Account != nil {
 		return s.trial.stored, nil
@@ -251,8 +251,8 @@ func (s *session) storedCampaigns() (storedCampaigns, error) {
 	return readCampaigns(s.DataDir, s.Account, s.store.Account())
 }
 
-// witnesses are campaigns that are proven to be the account's. Campaign IDs are the service's
-// own, and one reply is of one account: if one of its campaigns is a witness, all of them are.
+// witnesses are campaigns that are proven to be the account's. Campaign IDs are unique within the service, and every
+// reply is of one account, so if one campaign of a reply is a witness, all of them are the account's.
 type witnesses map[string]bool
 
 func (w witnesses) hasNone(campaigns []string) bool {

@@ -16,8 +16,7 @@ import (
 	"spendsync/schema"
 )
 
-// Job is what one run works on and with. A run changes nothing of it, so that the
-// same job can be run again under another RunID.
+// Job is the input of one run. A run does not modify it, so the same job can be run again under another RunID.
 type Job struct {
 	RunID   string
 	Account string // its name in the store
@@ -31,14 +30,14 @@ type Job struct {
 
 	Plan              PlanOptions
 	Concurrency       int  // days read at the same time
-	RequestsPerMinute int  // to the API
+	RequestsPerMinute int  // to the advertiser API
 	Full              bool // read settled campaigns again, too
 
 	// Own reads the operator's own files; nil: there are none.
 	Own ReadOwn
 
-	// SettingsBudget is how long a run may read settings, and with that how long proven
-	// numbers wait for them; 0 means 20 minutes.
+	// SettingsBudget is how long a run may read settings; proven numbers wait that long to be published. 0 means 20
+	// minutes.
 	SettingsBudget time.Duration
 	// StopGrace is how long after a signal complete data may still be published.
 	StopGrace time.Duration
@@ -47,14 +46,14 @@ type Job struct {
 	Log      *slog.Logger
 	Progress func(what string, n int) Bar // nil disables progress
 
-	trial *StoredAccount // limits the run to a part, beside what syncs have stored; nil: the run reads everything
+	trial *StoredAccount // makes the run a trial, with the state that syncs have stored; nil: a normal run
 }
 
-// Bar shows how far one phase is. Its methods may be called from several goroutines.
+// Bar shows the progress of one phase. Its methods may be called from several goroutines.
 type Bar interface {
 	Step()      // one day or campaign is done
-	Rows(n int) // that were read
-	Done()      // the phase has ended, however far it came
+	Rows(n int) // n rows were read
+	Done()      // the phase has ended, completed or not
 }
 
 // Result is how a run ended.
@@ -62,7 +61,7 @@ type Result struct {
 	Run            schema.Run           // its line in the ledger, with the exit code and the sentence
 	Coverage       []schema.DayCoverage // of the account, after the run
 	WarehouseBytes int64                // size of the published DuckDB file; 0: there is none
-	Failures       int                  // what could not be read
+	Failures       int                  // number of reads that failed
 	Quarantined    int                  // days in quarantine, after the run
 	UnreadFields   schema.Null[int64]   // fields of the settings that were not understood; NULL: none were asked for
 	KeyExpires     schema.Null[schema.Instant]
@@ -72,18 +71,18 @@ type Result struct {
 // defaultSettingsBudget is how long a run may read settings.
 const defaultSettingsBudget = 20 * time.Minute
 
-// session is what the phases of a run share.
+// session is the state that all phases of a run share.
 type session struct {
 	Job
 	command string
 	start   time.Time
 	store   *load.Store
 	area    *load.Area
-	pinned  string // the advertiser account that the key is proven to act on; empty: unchanged
+	pinned  string // the advertiser account to store, now that the key is proven to act on it; empty: unchanged
 	plan    Plan
-	clock   *clock         // Now of the job
-	labels  func() *labels // asked for when they are first needed
-	asking  sync.WaitGroup // for the reads that run at the same time as the days, and end with the run
+	clock   *clock         // behind Job.Now
+	labels  func() *labels // requests the labels at the first call
+	asking  sync.WaitGroup // of the background requests, which end with the run
 }
 
 // progress starts to show a phase.
@@ -103,10 +102,9 @@ func (noBar) Rows(int) {}
 
 func (noBar) Done() {}
 
-// outlasting returns a context that ends a grace period after ctx. A signal stops all reads at once. During the grace
-// period, completed reads may still be proven to belong to the account, and be published. After it, publication is
-// cancelled: its files are in the staging area, where no reader sees them. A commit that has started is never
-// cancelled.
+// outlasting returns a context that ends a grace period after ctx. A signal stops all reads at once. Within the grace
+// period, completed reads may still be proven and published. After it, publication is canceled: its files are still in
+// the staging area, where no reader sees them. A commit that has started is never canceled.
 func outlasting(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -151,7 +149,7 @@ type StoredAccount struct {
 	stored storedCampaigns
 }
 
-// storedAccount returns the stored state of the account: from the store or, in a trial, from the store of the syncs.
+// storedAccount returns the stored state of the account; a trial uses the state that syncs have stored.
 func (s *session) storedAccount() *manifest.Account {
 	if s.trial != nil && s.trial.Account != nil {
 		return s.trial.Account
@@ -159,10 +157,10 @@ func (s *session) storedAccount() *manifest.Account {
 	return s.store.Account()
 }
 
-// storedCampaigns are the account's campaigns in the store, by ID, and whether the advertiser API has described them.
+// storedCampaigns maps the ID of each stored campaign to whether the advertiser API has described it.
 type storedCampaigns map[string]bool
 
-// endOf is what the line of every run in the ledger has.
+// endOf returns the fields that every run's line in the ledger has.
 func endOf(j Job, command string, start time.Time, code int, text string) schema.Run {
 	return schema.Run{
 		AccountID: j.Account, Command: command, RunID: j.RunID, Version: j.Version,
@@ -171,8 +169,8 @@ func endOf(j Job, command string, start time.Time, code int, text string) schema
 	}
 }
 
-// checkClock compares the run's clock with that of one interface, as soon as it has answered, and ends a run whose
-// clock is so wrong that it would treat an unfinished day as complete or a readable day as lost.
+// checkClock compares the run's clock with that of one client's service, once it has answered. It ends a run whose
+// clock is so wrong that an unfinished day would count as complete, or a readable day as lost.
 func (r *session) checkClock(service *extract.Client) error {
 	theirs, ok := service.ServiceTime()
 	if !ok {
@@ -193,7 +191,7 @@ func (r *session) checkClock(service *extract.Client) error {
 	return nil
 }
 
-// warnOfClock warns once of clocks that differ.
+// warnOfClock logs a warning if the clocks differ.
 func (r *session) warnOfClock() {
 	r.clock.mu.Lock()
 	ahead := r.clock.ahead.Round(time.Second)

@@ -13,10 +13,10 @@ import (
 	"spendsync/transform"
 )
 
-// A known value is unset by a null, if the description lets it be null, and by a readable audience that leaves it out.
-// A missing key unsets it if it is missing in two readings in a row while the entity's other keys are there, no new key
-// has come beside it, and no entity of the run has a null there: a service that writes nulls leaves out nothing.
-// Otherwise the field is unread: the known value stands, and the run names it.
+// A stored value is unset by a null, if the description allows null there, and by a readable audience that omits it. A
+// missing key unsets the value if two readings in a row lack it, while the entity's other keys are there, no new key
+// has come beside it, and no entity of the run has a null there: a service that writes nulls omits no keys. In all
+// other cases the field is unread: the stored value stays current, and the run reports it.
 
 // The states of a field that is unread, in ops.entity_read.
 const (
@@ -24,26 +24,26 @@ const (
 	readMissing    = "missing" // the next reading decides
 )
 
-// judgement is the judgement of the entities of one kind in one run. One entity without a field is a warning; if most
-// of them lack it, the service probably has another name for it, and without a report the old values would silently
-// stay current for ever. Fields that the service itself could not read are not counted: that answer was understood.
+// judgement collects the unread fields of all entities of one kind in one run. If one entity lacks a field, that is a
+// warning. If most of them lack it, the service probably has renamed it; without a report the old values would silently
+// stay current. A field that the service itself could not read is not counted: that reply was understood.
 type judgement struct {
 	r             *session
 	s             *settings
-	kind, counted string // as in [kind]
+	kind, counted string // see [kind]
 
 	entities int
 	columns  map[string]*oddColumn
 	nulls    map[string]bool    // columns in which an entity of this run has a null
-	lacked   map[[2]string]bool // by ID and column: missing in the reading before, too
-	extra    map[string]string  // keys that no column shows, with their JSON types
+	lacked   map[[2]string]bool // by ID and column: missing in the previous reading, too
+	extra    map[string]string  // keys without a column, with their JSON types
 }
 
 // oddColumn counts the entities whose value of a column was not understood.
 type oddColumn struct {
 	missing          int
-	isKept           bool                    // a known value stands, and no later reading unsets it
-	refused, unnamed []*transform.FieldError // each of an entity
+	isKept           bool                    // a stored value stays current, and missing keys cannot unset it
+	refused, unnamed []*transform.FieldError // one error per entity
 }
 
 func newJudgement(r *session, s *settings, kind, counted string) *judgement {
@@ -64,8 +64,8 @@ func (j *judgement) column(name string) *oddColumn {
 	return j.columns[name]
 }
 
-// judge returns what was read of the entities of a kind, with the fields whose known value stands as unread. It notes
-// what was not understood, and the keys that no column shows.
+// judge returns what was read of the entities of a kind. It marks as unread each field whose stored value stays
+// current, and records the fields that were not understood and the keys without a column.
 func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []history.Seen[R]) {
 	j, readings := newJudgement(r.session, s, k.name, k.counted), readingsOf(s, k.table)
 	for _, read := range readings {
@@ -90,8 +90,8 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 	return all
 }
 
-// judgeEntity judges one entity. was is its current version; nil: there is none. It lets that version take the JSON
-// that has gained a key.
+// judgeEntity judges one entity. was is its current version; nil: there is none. If the entity has gained a key, the
+// current version may take the new JSON ([history.Seen.FillsRaw]).
 func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read *reading[R],
 	was *R) history.Seen[R] {
 	seen, keys := k.seenOf(r, read), j.s.readKeys[k.name]
@@ -100,7 +100,7 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 		lacking = j.add(id, &read.Decoded)
 	}
 	raw, isKept := k.table.RawJSON(&read.row)
-	if !isKept || slices.Contains(seen.Unread, "raw") { // or nothing of it is readable
+	if !isKept || slices.Contains(seen.Unread, "raw") { // the table has no JSON, or nothing was readable
 		return seen
 	}
 	gained := transform.ExtraKeysIn(raw, keys)
@@ -115,15 +115,16 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 	if k.isEntity && read.isOwn {
 		k.keepKnown(j, id, read, was, &seen, lacking, gained)
 	}
-	// A reply with unread fields may be damaged: it fills no JSON, so a renamed key stays new.
+	// A reply with unread fields may be damaged. Its JSON is not stored, so that a renamed key is still new to the next
+	// run.
 	tracked := k.table.TrackedNames()
 	seen.FillsRaw = len(gained) > 0 && len(read.Unread) <= len(read.Withheld) &&
 		!slices.ContainsFunc(seen.Unread, func(column string) bool { return slices.Contains(tracked, column) })
 	return seen
 }
 
-// keepKnown adds to the unread fields of an entity those that came without a value and whose known value stands.
-// lacking are those that every entity has, and gained the keys that are new.
+// keepKnown marks as unread the fields that came without a value and whose stored value stays current. lacking are the
+// columns that every entity has and this one lacks; gained are the new keys.
 func (k *kind[R, P]) keepKnown(j *judgement, id string, read *reading[R], was *R, seen *history.Seen[R],
 	lacking []string, gained map[string]string) {
 	none := new(R)
@@ -148,12 +149,12 @@ func (k *kind[R, P]) keepKnown(j *judgement, id string, read *reading[R], was *R
 			j.column(c.Name).missing++
 			j.column(c.Name).isKept = true
 		} else if c := j.s.campaigns[id]; c != nil {
-			c.isSettled = false // it has to be read again
+			c.isSettled = false // the next run must read it again
 		}
 	}
 }
 
-// keeps returns why the known value of a field stands that came without one; empty: it is unset.
+// keeps returns why a field that came without a value keeps its stored one; empty: the value is unset.
 func (j *judgement) keeps(d *transform.Decoded, id, column string, lacking []string,
 	gained map[string]string) (state, why string) {
 	has := func(columns []string) bool { return slices.Contains(columns, column) }
@@ -178,7 +179,7 @@ func (j *judgement) keeps(d *transform.Decoded, id, column string, lacking []str
 	return "", ""
 }
 
-// renamedTo returns a key that came into the object of a column; empty: none did.
+// renamedTo returns a new key in the object that a column is read from; empty: there is none.
 func renamedTo(column string, gained map[string]string) string {
 	isMember := slices.Contains(transform.AudienceColumns, column)
 	for _, path := range slices.Sorted(maps.Keys(gained)) {
@@ -189,7 +190,7 @@ func renamedTo(column string, gained map[string]string) string {
 	return ""
 }
 
-// add counts one entity, and notes which of its fields could not be read. It returns those that the reply lacks.
+// add counts one entity, and records its unread fields. It returns the columns that the reply lacks.
 func (j *judgement) add(id string, d *transform.Decoded) (lacking []string) {
 	j.entities++
 	for _, e := range d.Refused {
@@ -220,7 +221,7 @@ func (j *judgement) add(id string, d *transform.Decoded) (lacking []string) {
 	return lacking
 }
 
-// unread notes a field whose last known value stands.
+// unread records a field whose stored value stays current.
 func (j *judgement) unread(id, column, state string, why schema.Null[string]) {
 	j.line(id, column, state, why)
 	j.s.unread = append(j.s.unread, j.kind+" "+id+" "+column)
@@ -231,8 +232,8 @@ func (j *judgement) line(id, column, state string, why schema.Null[string]) {
 		Field: column, ReadState: state, Message: why})
 }
 
-// report adds at most one finding about values, one for each column about words, and one for each number of entities
-// that lack some fields.
+// report adds at most one finding about refused values, one for each column with unknown words, and one for each group
+// of columns that equally many entities lack.
 func (j *judgement) report() {
 	find := func(form string, columns []string, format string, args ...any) {
 		f := finding{what: j.counted, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...),

@@ -6,11 +6,11 @@ import (
 	"spendsync/schema"
 )
 
-// KeyNotice is how long before its end a key is warned of, as the service does.
+// KeyNotice is how long before a key expires a run warns of it. The service warns as early.
 const KeyNotice = 14 * 24 * time.Hour
 
-// keyExpires returns when the API key expires, if the service states it. It warns if that is soon: without the key
-// the settings stop, and the numbers would not show it.
+// keyExpires returns when the API key expires, if the service states it. It warns if that is soon: without the key no
+// settings are read, and the numbers would not show that.
 func (r *session) keyExpires() (expires schema.Null[schema.Instant]) {
 	at, warning, ok := r.API.KeyNotice()
 	if !ok {

@@ -13,25 +13,27 @@ import (
 	"spendsync/transform"
 )
 
-// settingsKind is a kind of settings. Its stage adds what a run has read of it to what is stored.
+// settingsKind is a kind of settings. Its stage method adds what a run has read to the stored history.
 type settingsKind interface {
 	stage(r *settingsStage, s *settings) error
 }
 
-// settingsKinds are all kinds of settings, in the order in which they are staged: what ends with a campaign follows it.
+// settingsKinds are all kinds of settings in the order in which they are staged. Campaigns come first: creatives and
+// source rules end with their campaign.
 var settingsKinds = []settingsKind{&campaignKind, &deliveryKind, &creativeKind, ruleKind{}, &modeKind, balanceKind,
 	limitKind}
 
-// campaignPart is what one request, or one list, gives of a campaign.
+// campaignPart is the part of a campaign that one request, or one list, returns.
 type campaignPart struct {
 	name string // in ops.entity_read
 	ask  func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error)
-	// read takes over each of the entities that were sent. An error is noted.
-	read  func(n *settingsReader, a transform.Reply) error
-	whole string // the part in the table of readings that a complete reply confirms; empty: each entity has its own
+	// read decodes one of the entities received. It records its own errors.
+	read func(n *settingsReader, a transform.Reply) error
+	// whole is the part in the table of readings that a complete reply confirms; empty: each entity confirms its own.
+	whole string
 }
 
-// one returns the question for the one entity that a campaign has of a part.
+// one makes a request for a list out of a request for a single entity.
 func one(ask func(*extract.Client, context.Context, string) (extract.Entity, error)) func(context.Context,
 	*extract.Client, dueCampaign) (extract.Listing, error) {
 	return func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
@@ -40,31 +42,32 @@ func one(ask func(*extract.Client, context.Context, string) (extract.Entity, err
 	}
 }
 
-// kind is a kind of settings that has versions: how its entities are decoded, judged and ended.
+// kind is a kind of settings with versions: how its entities are decoded and judged, and when they end.
 type kind[R any, P placed[R]] struct {
-	name    string // of its entities, in ops.entity_read and ops.unknown_field
-	counted string // of its values in findings
+	name    string // names its entities in ops.entity_read and ops.unknown_field
+	counted string // names its entities in findings, for example "3 campaigns"
 	table   schema.TableOf[R]
 	decode  func(transform.Reply, transform.SettingsContext) (R, transform.Decoded, error)
 
-	isListed bool // the key's list of campaigns has values of it, too
-	isEntity bool // a campaign or a creative, whose missing fields are judged
-	// gone reports whether an entity that was not read has ended; nil: it ends with its campaign.
+	isListed bool // the key's list of campaigns also contains its values
+	isEntity bool // it is a campaign or a creative: missing fields are judged
+	// gone reports whether an entity that was not read is deleted; nil: it ends with its campaign.
 	gone func(*settingsStage, *settings, *R) bool
-	// complete adds what other replies have to a row; nil: there is nothing.
+	// complete adds values of other replies to a row; may be nil.
 	complete func(*settingsStage, *history.Seen[R])
-	stubs    func(*settingsStage, *settings) []R // entities that only the report knows; nil: none
-	// after receives all versions, and reports whether it has changed columns that make no version; nil: nothing does.
+	stubs    func(*settingsStage, *settings) []R // entities known only from the report; may be nil
+	// after receives all versions once they are advanced. It reports whether it changed columns that make no version.
+	// It may be nil.
 	after func(*settingsStage, *settings, []R) bool
 }
 
-// placed is a pointer to a version that a reading confirms.
+// placed is a pointer to a version that has a place in the table of readings.
 type placed[R any] interface {
 	history.Versioned[R]
 	Place() schema.Place
 }
 
-// idOf returns the ID by which a run knows the entity of a row.
+// idOf returns the ID of a row's entity: its own or, if it has none, its campaign's.
 func (k *kind[R, P]) idOf(row *R) string {
 	place := P(row).Place()
 	return cmp.Or(place.EntityID, place.CampaignID)
@@ -74,13 +77,13 @@ func (k *kind[R, P]) idOf(row *R) string {
 type reading[R any] struct {
 	row R
 	transform.Decoded
-	isOwn bool // what was sent leaves out nothing that is set
+	isOwn bool // from the entity's own reply, which omits nothing; the list of campaigns may omit fields
 }
 
-// read decodes a reply and records what it holds.
+// read decodes a reply and records the result.
 func (k *kind[R, P]) read(n *settingsReader, a transform.Reply) error {
 	if a.Own.Raw == nil && !k.isListed {
-		return nil // it could not be read, which is noted
+		return nil // the failed request is recorded already
 	}
 	id := cmp.Or(a.Own.ID, a.Listed.ID)
 	row, decoded, err := k.decode(a, n.context())
@@ -93,7 +96,7 @@ func (k *kind[R, P]) read(n *settingsReader, a transform.Reply) error {
 	return err
 }
 
-// record keeps what was read of an entity, and reports whether it is the first reading.
+// record adds a reading, and reports whether it is the entity's first one.
 func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) (isFirst bool) {
 	n.look(k.name, id)
 	n.mu.Lock()
@@ -112,15 +115,15 @@ func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) (isF
 // settingsStage stages the settings.
 type settingsStage struct {
 	*session
-	ended     map[string]bool  // campaigns whose creatives and rules end with them; set by findEnded
-	endNow    []string         // those of them that end in this run
-	versions  int64            // that are new
-	was, next history.Readings // before and after this run
+	ended     map[string]bool  // deleted campaigns; set by findEnded
+	endNow    []string         // campaigns that this run found to be deleted
+	versions  int64            // new ones
+	was, next history.Readings // the table of readings before and after this run
 	part      load.StagedChange
-	reported  map[string]transform.ReportCreative // what the report has of a creative, by ID
+	reported  map[string]transform.ReportCreative // the report's creatives, by ID
 }
 
-// beginReadings starts the readings of this run with the parts that it has read in full.
+// beginReadings starts the new table of readings with the parts that this run has read in full.
 func (r *settingsStage) beginReadings(s *settings) (err error) {
 	if r.was, err = load.StoredReadings(r.store); err != nil {
 		return err
@@ -167,7 +170,7 @@ func (r *settingsStage) stage(s *settings) error {
 	return nil
 }
 
-// stage advances the history of the kind by what was read.
+// stage advances the stored history of the kind by this run's readings.
 func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 	h, err := load.StoredHistory[R, P](r.store, k.table)
 	if err != nil {
@@ -204,7 +207,7 @@ func (r *settingsStage) noteAdvance(t *schema.Table, st history.Stats) {
 	r.versions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
 }
 
-// isGone reports whether an entity that was not read has ended.
+// isGone reports whether an entity that was not read is deleted.
 func (k *kind[R, P]) isGone(r *settingsStage, s *settings, row *R) bool {
 	if k.gone != nil {
 		return k.gone(r, s, row)
@@ -212,10 +215,10 @@ func (k *kind[R, P]) isGone(r *settingsStage, s *settings, row *R) bool {
 	return s.isGone(P(row).Place().CampaignID, P(row).FramePtr().IsDeleted)
 }
 
-// seenOf returns what was read of an entity as its history takes it.
+// seenOf converts a reading for [history.Advance].
 func (k *kind[R, P]) seenOf(r *settingsStage, read *reading[R]) history.Seen[R] {
 	seen := history.Seen[R]{Row: read.row}
-	for _, c := range k.table.Fields() { // a reply may hold values of other tables, too
+	for _, c := range k.table.Fields() { // the reply may also have unread columns of other tables
 		if slices.Contains(read.Unread, c.Name) {
 			seen.Unread = append(seen.Unread, c.Name)
 		}
@@ -226,7 +229,8 @@ func (k *kind[R, P]) seenOf(r *settingsStage, read *reading[R]) history.Seen[R] 
 	return seen
 }
 
-// stateKind is a kind of settings without versions: a row is added if it differs from the newest one of its key.
+// stateKind is a kind of settings without versions: a new row is added if it differs from the newest stored row of its
+// key.
 type stateKind[R any] struct {
 	table schema.TableOf[R]
 	read  func(*accountRead) []R
@@ -249,7 +253,7 @@ func (k stateKind[R]) stage(r *settingsStage, s *settings) error {
 	}
 	for _, row := range k.read(s.money) {
 		was, known := newest[k.key(&row)]
-		if known { // the clock was set back: the values read now are still the newer ones
+		if known { // even if the clock was set back, the values just read are the newer ones
 			*k.at(&row) = max(*k.at(&row), *k.at(&was)+1)
 		}
 		if !known || !k.same(was, row) {

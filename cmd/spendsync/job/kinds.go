@@ -11,11 +11,12 @@ import (
 	"spendsync/transform"
 )
 
-// campaignParts are the parts of a campaign, in the order in which they are asked for. The first is its own reply.
+// campaignParts are the parts of a campaign in the order in which they are requested. The first is the reply about the
+// campaign itself.
 var campaignParts = []campaignPart{
 	{name: campaignKind.name, ask: askCampaign, read: func(n *settingsReader, a transform.Reply) error {
 		err := campaignKind.read(n, a)
-		_ = deliveryKind.read(n, a) // an error is noted
+		_ = deliveryKind.read(n, a) // read records the error
 		return err
 	}},
 	{name: "creatives of", whole: schema.PartCreative, read: readCreative,
@@ -25,7 +26,7 @@ var campaignParts = []campaignPart{
 	{name: ofSources, ask: one((*extract.Client).Sources), read: readSources},
 }
 
-// askCampaign asks for a campaign, unless its reply is there.
+// askCampaign requests a campaign, unless its reply is there already.
 func askCampaign(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
 	if c.own != nil {
 		return extract.Listing{Entities: []extract.Entity{*c.own}, Complete: true}, nil
@@ -53,7 +54,7 @@ var campaignKind = kind[schema.Campaign, *schema.Campaign]{
 	},
 }
 
-// deliveryKind is the delivery status of a campaign, which comes with its other settings.
+// deliveryKind is the delivery status of a campaign, which is part of the campaign's reply.
 var deliveryKind = kind[schema.Delivery, *schema.Delivery]{
 	name: "campaign", counted: "delivery status", table: schema.DeliveryHistory, decode: transform.Delivery,
 	isListed: true,
@@ -66,7 +67,7 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 	complete: func(r *settingsStage, seen *history.Seen[schema.Creative]) {
 		l := r.reported[seen.Row.CreativeID]
 		seen.Row.ImageURL, seen.Row.IconURL = l.ImageURL, l.IconURL
-		if !l.ImageURL.Valid { // a report that has no address now takes none away
+		if !l.ImageURL.Valid { // a stored address stays if the report has none now
 			seen.Unread = append(seen.Unread, "image_url")
 		}
 		if !l.IconURL.Valid {
@@ -84,7 +85,7 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 		}
 		return stubs
 	},
-	// The report's texts of a stub are not a read of the creative, so they make no version.
+	// A stub takes the report's texts. They were not read from the advertiser API, so they make no version.
 	after: func(r *settingsStage, _ *settings, rows []schema.Creative) (changed bool) {
 		for i := range rows {
 			row := &rows[i]
@@ -105,28 +106,29 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 	},
 }
 
-// readCreative reads a creative. One that is there and cannot be read does not count as absent.
+// readCreative decodes a creative. If that fails, all of its fields are unread: an unreadable creative is not a missing
+// one.
 func readCreative(n *settingsReader, a transform.Reply) error {
 	err := creativeKind.read(n, a)
 	if err != nil {
 		read := &reading[schema.Creative]{row: schema.Creative{AccountID: n.s.Account, CreativeID: a.Own.ID}}
 		for _, c := range schema.CreativeHistory.Fields() {
-			if c.History != schema.Refreshed { // the report has those
+			if c.History != schema.Refreshed { // refreshed columns come from the report
 				read.Unread = append(read.Unread, c.Name)
 			}
 		}
 		n.look(creativeKind.name, a.Own.ID)
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		readingsOf(n.read, schema.CreativeHistory)[a.Own.ID] = read // also of one that two lists have
+		readingsOf(n.read, schema.CreativeHistory)[a.Own.ID] = read // replaces the reading of another list
 	}
 	return err
 }
 
-// ofSources names the reply that has how a campaign chooses its sources, and its rules.
+// ofSources names the reply with a campaign's source mode and its source rules.
 const ofSources = "source settings of"
 
-// modeKind is how a campaign chooses its sources. Its reply has the rules, too: see [ruleKind].
+// modeKind is the source mode of a campaign. Its reply also contains the rules: see [ruleKind].
 var modeKind = kind[schema.SourceMode, *schema.SourceMode]{
 	name: "source settings", counted: "source settings", table: schema.SourceModeHistory,
 	complete: func(_ *settingsStage, seen *history.Seen[schema.SourceMode]) {

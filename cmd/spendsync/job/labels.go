@@ -12,16 +12,16 @@ import (
 	"spendsync/transform"
 )
 
-// labels are what the report knows of the creatives of the whole reach, asked for once a run: the labels of its rows.
+// labels are the report's creatives over the whole reach, requested once per run: they hold the names of the campaigns.
 type labels struct {
 	lines []transform.ReportCreative
-	left  []*transform.RowError // lines whose IDs cannot be read
+	left  []*transform.RowError // lines left out because their IDs cannot be read
 	err   error
-	names map[string]string   // of campaigns, the last that the report gave of each; of the others none is known
-	of    map[string][]string // creatives, by campaign
+	names map[string]string   // of campaigns, by ID; the last one if the report has several
+	of    map[string][]string // IDs of creatives, by campaign
 }
 
-// askLabels asks for the labels. Like a day, a list that moves while it is paged is read again.
+// askLabels requests the labels. Like a day, a list that changes while it is paged is read again.
 func (s *session) askLabels(ctx context.Context) (l *labels) {
 	for from, reads := s.plan.Reach, 1; ; {
 		l = &labels{names: map[string]string{}, of: map[string][]string{}}
@@ -54,8 +54,8 @@ func (s *session) askLabels(ctx context.Context) (l *labels) {
 	}
 }
 
-// storedNames returns a function that returns the names of the campaigns as the newest stored day of each has them: a
-// reply that is read again has none. Days that cannot be read name nothing.
+// storedNames returns a function that returns the name of each campaign in its newest stored day: stored replies have
+// no names. Days that cannot be read are skipped.
 func storedNames(store *load.Store) func() map[string]string {
 	return sync.OnceValue(func() map[string]string {
 		names := map[string]string{}

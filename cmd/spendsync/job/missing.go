@@ -18,17 +18,17 @@ import (
 	"spendsync/transform"
 )
 
-// An entity ends by its own 404 or 410; its absence from a list only makes a run ask for it. Archived is permanent: a
-// run asks for no archived entity that a list lacks, except in full.
+// An entity is deleted only if the service answers not_found for it; its absence from a list only makes a run ask.
+// Archived is permanent: a run does not ask for archived entities that a list lacks, unless it is a full run.
 
-// openEntity is the stored state of an entity that has not ended.
+// openEntity is the stored state of an entity that is not deleted.
 type openEntity struct {
-	campaign  string // that a creative belongs to
+	campaign  string // of a creative
 	confirmed schema.Instant
 }
 
-// openEntities returns the stored entities of a table that have not ended, by ID. Those that
-// only the report knows are left out: no listing has ever shown them.
+// openEntities returns the stored entities of a table that are not deleted, by ID. It omits entities known only from
+// the report, which no listing has ever contained.
 func openEntities[R any, P history.Versioned[R]](
 	s *load.Store, t schema.TableOf[R], readings history.Readings, of func(*R) (id string, at schema.Place),
 ) (map[string]openEntity, error) {
@@ -49,8 +49,9 @@ func openEntities[R any, P history.Versioned[R]](
 	return found, nil
 }
 
-// askForMissing asks one by one for entities that a list lacks, those confirmed longest ago first: as many as the run
-// may send requests in a minute. It hands over those that answer; one that answers 404 or 410 is not there.
+// askForMissing requests one by one the entities that a list lacks, those confirmed longest ago first, at most as many
+// as a run may send requests in a minute. It passes on the replies, and records the entities that the service does not
+// have.
 func (n *settingsReader) askForMissing(
 	ctx context.Context, list, what string, missing map[string]openEntity,
 	read func(context.Context, string) (extract.Entity, error), answered func(extract.Entity, string),
@@ -66,12 +67,12 @@ func (n *settingsReader) askForMissing(
 		g.Go(func() error {
 			entities[i], errs[i] = read(gctx, id)
 			if errors.Is(errs[i], extract.ErrAuth) {
-				return errs[i] // so it will be for the others
+				return errs[i] // the key is refused, so the others would fail, too
 			}
 			return nil
 		})
 	}
-	_ = g.Wait() // every answer has its error
+	_ = g.Wait() // the errors are in errs
 	var alive []string
 	for i, id := range ids[:asked] {
 		switch err := errs[i]; {
@@ -103,7 +104,7 @@ func (n *settingsReader) askForMissing(
 	}
 }
 
-// unlistedCampaigns returns the stored campaigns that a complete listing lacks and that may have changed.
+// unlistedCampaigns returns the stored campaigns that a complete listing lacks and that are not known to be archived.
 func (n *settingsReader) unlistedCampaigns() (missing map[string]openEntity, err error) {
 	if !n.read.listing.Complete {
 		return nil, nil
@@ -122,7 +123,7 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]openEntity, err
 	return missing, err
 }
 
-// readUnlistedCreatives asks for the stored creatives that the complete listing of their campaign lacks.
+// readUnlistedCreatives requests the stored creatives that the complete listing of their campaign lacks.
 func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	archived := map[string]bool{}
 	missing, err := openEntities(n.s.store, schema.CreativeHistory, n.confirmed,
@@ -141,6 +142,6 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	})
 	n.askForMissing(ctx, "creatives", creativeKind.name, missing, n.s.API.Creative,
 		func(e extract.Entity, id string) {
-			_ = readCreative(n, transform.Reply{Own: e, Campaign: missing[id].campaign}) // an error is noted
+			_ = readCreative(n, transform.Reply{Own: e, Campaign: missing[id].campaign}) // it records its error
 		})
 }

@@ -16,51 +16,52 @@ import (
 	"spendsync/schema"
 )
 
-// RiskDays is how close to the end of the reach an unproven day calls a person.
+// RiskDays is how many days before an unproven day leaves the reach a run ends with [exit.DayAtRisk].
 const RiskDays = 3
 
-// finding is one thing that a run reports: what it is about, its cause, and how grave it is. The outcome of a run is
-// the list of its findings: the exit code is the gravest, the sentence their join.
+// finding is one thing that a run reports: its subject, its cause, and its severity. The exit code of a run is that of
+// its gravest finding, and its sentence lists them.
 type finding struct {
 	what string // "spend 2026-11-20", "control totals"; empty: the cause names it
 	err  error
 	severity
-	// notes are the names under which it lasts, each of cause, place and form. Once a person accepts all of them, the
-	// finding is shown, and ends no run with exit 4 any more. Only findings whose data is stored have one.
+	// notes are the names of the finding's notes in the manifest, each made of cause, place and form. Once a person
+	// accepts all of them, the finding is still shown but no longer makes a run exit with code 4. Only findings whose
+	// data is stored have notes.
 	notes    []string
-	evidence string // of its notes, see the manifest
-	untried  bool   // it was not read because of the error of something else
+	evidence string // of its notes, see [manifest.Note]
+	untried  bool   // it was not tried, because something else failed
 }
 
 // severity is how grave a finding is.
 type severity int
 
 const (
-	failed  severity = iota // something is missing or not proven
+	failed  severity = iota // data is missing or not proven
 	differs                 // the data is stored, and differs from what the service states or promises
-	remark                  // it ends no run with exit 4
+	remark                  // does not affect the exit code
 )
 
-// outcome is what a run has read, before anything is published, and what it has found.
+// outcome counts what a run has read, before anything is published, and holds its findings.
 type outcome struct {
 	planned, proven, partial, taken, changed, unreachable int // days
 
 	findings []finding
-	standing []string // accepted notes of findings
+	standing []string // notes of findings that a person has accepted
 	stopped  bool     // by a signal
 }
 
-// fail adds something that could not be read.
+// fail adds a finding about something that could not be read.
 func (t *outcome) fail(what string, err error) {
 	t.findings = append(t.findings, finding{what: what, err: err})
 }
 
-// nothing reports whether there is nothing to publish: days were planned and none was read.
+// nothing reports whether there is nothing to publish of the report: days were planned, and none was read.
 func (t *outcome) nothing() bool {
 	return t.planned > 0 && t.proven+t.partial+t.taken == 0 && t.unreachable == 0
 }
 
-// loud are the findings that do not stand.
+// loud returns the findings that nobody has accepted.
 func (t *outcome) loud() []finding {
 	return slices.DeleteFunc(slices.Clone(t.findings), func(f finding) bool {
 		stands := func(name string) bool { return slices.Contains(t.standing, name) }
@@ -68,15 +69,15 @@ func (t *outcome) loud() []finding {
 	})
 }
 
-// The exit codes of findings, the gravest first. What needs a person comes before what time heals. A run that publishes
-// has exit 4 for what is not named there.
+// The exit codes of findings, the gravest first. A problem that needs a person comes before one that passes by itself.
+// A run that publishes exits with code 4 for findings of any other code.
 var (
 	unpublishedCodes = []int{exit.Usage, exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract,
 		exit.Partial}
 	publishedCodes = []int{exit.Auth, exit.Damaged, exit.DayAtRisk}
 )
 
-// unpublishedCode decides the exit code of a run that publishes nothing, or nothing but settings.
+// unpublishedCode returns the exit code of a run that publishes nothing, or only settings.
 func (t *outcome) unpublishedCode() int {
 	if t.stopped {
 		return exit.Stopped
@@ -84,8 +85,8 @@ func (t *outcome) unpublishedCode() int {
 	return cmp.Or(gravest(t.findings, unpublishedCodes), exit.Unexpected)
 }
 
-// publishedCode decides the exit code of a run that publishes, from what will be known afterwards. reason is the exit
-// code of the error that keeps the settings back.
+// publishedCode returns the exit code of a run that publishes, from the state after the publication. reason is the exit
+// code of the error that kept the settings out of it.
 func (t *outcome) publishedCode(o load.Preview, reason int) int {
 	findings := t.loud()
 	isLoud := len(partialDays(o.Coverage)) > 0 || slices.ContainsFunc(o.Notes, isLoudForm) ||
@@ -107,7 +108,7 @@ func (t *outcome) publishedCode(o load.Preview, reason int) int {
 	return exit.OK
 }
 
-// gravest returns the first code of a list that a finding has; 0: none has.
+// gravest returns the first code in a list that some finding has; 0: none has.
 func gravest(findings []finding, codes []int) int {
 	for _, code := range codes {
 		if slices.ContainsFunc(findings, func(f finding) bool { return exit.Of(f.err) == code }) {
@@ -117,7 +118,7 @@ func gravest(findings []finding, codes []int) int {
 	return 0
 }
 
-// addViewErrors adds the views that a publication could not make, once each.
+// addViewErrors adds a finding for each view that a publication could not make, once each.
 func (t *outcome) addViewErrors(errs []error) {
 	for _, err := range errs {
 		if !slices.ContainsFunc(t.findings, func(f finding) bool { return f.err.Error() == err.Error() }) {
@@ -126,12 +127,12 @@ func (t *outcome) addViewErrors(errs []error) {
 	}
 }
 
-// AtRisk are the days that are not known in full and leave the reach soon.
+// AtRisk returns the days that are not fully known and leave the reach soon.
 func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	var days []schema.DayCoverage
 	for _, c := range coverage {
-		// A partial day that was read after its end lacks only refused rows. Its replies are kept, and reading them
-		// again changes nothing.
+		// A partial day that was read after its end lacks only refused rows. Its replies are stored, and another read
+		// would not change it.
 		over := c.LastReadAt.Valid && !c.LastReadAt.V.Time().Before(c.ReportDate.End())
 		lacksRows := c.ControlTotalState == schema.ControlDiffers && c.Doubt.V != schema.Accepted
 		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial && (!over || lacksRows)
@@ -142,8 +143,8 @@ func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return days
 }
 
-// sentence describes the end of a run and names its findings. settings is the result of the settings, if the run got
-// so far.
+// sentence describes how a run ended, with its findings. settings describes the settings; empty if the run did not get
+// that far.
 func (t *outcome) sentence(o load.Preview, published bool, settings string) string {
 	var b strings.Builder
 	if t.stopped {
@@ -184,7 +185,7 @@ func (t *outcome) sentence(o load.Preview, published bool, settings string) stri
 	return b.String()
 }
 
-// failureSentence describes the findings that have a name, those for the same reason together.
+// failureSentence describes the findings that have a subject, and groups those with the same reason.
 func (t *outcome) failureSentence() string {
 	type group struct {
 		first finding
@@ -203,7 +204,7 @@ func (t *outcome) failureSentence() string {
 			groups = append(groups, group{first: f})
 		}
 	}
-	const shown = 2 // the others are in the log and in ops.step
+	const shown = 2 // the log and ops.step have the others
 	var b strings.Builder
 	for _, g := range groups[:min(len(groups), shown)] {
 		fmt.Fprintf(&b, "; %s", g.first)
@@ -228,13 +229,13 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// failures are the findings with a name.
+// failures returns the findings that have a subject and that nobody has accepted.
 func (t *outcome) failures() []finding {
 	return slices.DeleteFunc(t.loud(), func(f finding) bool { return f.what == "" })
 }
 
-// named are the failures to be reported. What a signal or another failure, such as refused credentials, broke off is
-// none, unless there is no other.
+// named returns the failures to report. It omits those that a signal or another failure interrupted, unless there are
+// no others.
 func (t *outcome) named() []finding {
 	all := t.failures()
 	rest := slices.DeleteFunc(slices.Clone(all), func(f finding) bool { return errors.Is(f.err, context.Canceled) })
@@ -244,7 +245,7 @@ func (t *outcome) named() []finding {
 	return rest
 }
 
-// cause returns the failure that decided the exit code, or else the first one.
+// cause returns the failure that decided the exit code; if none did, the first failure.
 func (t *outcome) cause(code int) error {
 	named := t.named()
 	for _, f := range named {
@@ -266,18 +267,18 @@ func (f finding) String() string {
 	return f.what + ": " + text
 }
 
-// partialDays are the stored days that are partial and not accepted. A day that was last read before it was over is
-// read by the next run, or lost, which one run says.
+// partialDays returns the stored days that are partial and not accepted. It omits days whose last read was before their
+// end: the next run reads them again or reports them as lost.
 func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return slices.DeleteFunc(slices.Clone(coverage), func(c schema.DayCoverage) bool {
 		return c.State != schema.StatePartial || c.Doubt.V == schema.Accepted || c.PartialWhy.V == manifest.NotOver
 	})
 }
 
-// isLoudForm reports whether a note is of a form of the days, and not accepted.
+// isLoudForm reports whether a note about days is not accepted.
 func isLoudForm(n manifest.Note) bool { return n.IsOfDays() && n.Size > 0 && !n.IsAccepted() }
 
-// stateSentence names what of the store is partial or doubtful, and how a person accepts it.
+// stateSentence lists the stored days that are partial or doubtful, and the commands by which a person accepts them.
 func stateSentence(o load.Preview) string {
 	var b strings.Builder
 	if days := partialDays(o.Coverage); len(days) > 0 {
@@ -298,7 +299,7 @@ func stateSentence(o load.Preview) string {
 	return b.String()
 }
 
-// noteSentence names the accepted differences that are still there.
+// noteSentence lists the accepted differences that still exist.
 func (t *outcome) noteSentence(notes []manifest.Note) string {
 	names := slices.Clone(t.standing)
 	for _, n := range notes {
@@ -312,12 +313,12 @@ func (t *outcome) noteSentence(notes []manifest.Note) string {
 	return "; " + someOf("accepted difference", names) + ", see 'spendsync status'"
 }
 
-// noteName makes a part of a note's name.
+// noteName joins the parts of a note's name.
 func noteName(parts ...string) string {
 	return strings.ReplaceAll(strings.Join(parts, "."), " ", "-")
 }
 
-// someOf names the first of some IDs, and how many different ones there are.
+// someOf counts the different IDs in a list, and names the first of them.
 func someOf(what string, ids []string) string {
 	const shown = 3
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))

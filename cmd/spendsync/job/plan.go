@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// PlanOptions are the settings that a plan follows from.
+// PlanOptions are the settings of a plan.
 type PlanOptions struct {
 	YoungDays   int
 	RereadAfter time.Duration
@@ -22,12 +22,12 @@ type PlanOptions struct {
 type plannedDay struct {
 	Day      schema.Date `json:"day"`
 	Reason   string      `json:"reason"`
-	Requests int         `json:"requests"`  // estimated from the rows of its last read
-	DaysLeft int64       `json:"days_left"` // in which it can still be read, today included
-	Proven   bool        `json:"proven"`    // whether it was proven complete before, after it was over
+	Requests int         `json:"requests"`  // estimate, from the rows of its last read
+	DaysLeft int64       `json:"days_left"` // until it can no longer be read, today included
+	Proven   bool        `json:"proven"`    // a read after the day's end has proven it before
 }
 
-// keptDay is a day in reach that need not be read now.
+// keptDay is a day within reach that this run need not read.
 type keptDay struct {
 	Day    schema.Date    `json:"day"`
 	ReadAt schema.Instant `json:"last_read_at"`
@@ -40,12 +40,12 @@ type Plan struct {
 	Reach    schema.Date   `json:"reach_from"`
 	Read     []plannedDay  `json:"read"`     // oldest first
 	Keep     []keptDay     `json:"keep"`     // fresh enough
-	Gone     []schema.Date `json:"gone"`     // known not at all or in part, and out of reach
-	Requests int           `json:"requests"` // estimated, with the control total
+	Gone     []schema.Date `json:"gone"`     // out of reach, and lost or partial
+	Requests int           `json:"requests"` // estimate, the control total included
 }
 
-// PlanDays returns the days to read at the instant now. It is pure: the coverage and the clock decide, so a missed run
-// heals itself. The machine's time zone has no effect.
+// PlanDays returns the days to read at the instant now. It depends only on the coverage and on now, so days that a
+// missed run would have read are read by the next one. The machine's time zone has no effect.
 func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOptions) Plan {
 	today := schema.DateOf(now)
 	p := Plan{
@@ -78,7 +78,7 @@ func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOpti
 	return p
 }
 
-// planRange is the plan of a backfill: every day asked for, whatever is known.
+// planRange returns the plan of a backfill: all requested days, whatever is stored.
 func planRange(account string, now time.Time, known *manifest.Account, from, to schema.Date, o PlanOptions) (Plan,
 	error) {
 	p := PlanDays(account, now, &manifest.Account{Days: map[schema.Date]*manifest.Day{}, Since: schema.DateOf(now)}, o)
@@ -128,18 +128,18 @@ func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOpti
 	switch age := now.Sub(k.LastReadAt.Time()); {
 	case age > o.RereadAfter:
 		return fmt.Sprintf("last read %s ago", cli.Age(age))
-	case age < 0: // a clock was set back: the age of the read is unknown
+	case age < 0: // a clock was set back, so the age of the read is unknown
 		return "last read at a time that is yet to come"
 	}
 	return ""
 }
 
-// ReachFrom is the first day that the report can be asked for at an instant.
+// ReachFrom returns the first day that the report covers at an instant.
 func ReachFrom(now time.Time) schema.Date { return schema.DateOf(now) - schema.ReachDays }
 
-// shortestReach is how many days back every service is expected to answer: a refusal of a younger day, whatever its
-// text, is a failure.
+// shortestReach is how many days back every service is expected to answer. A refusal of a younger day is a failure,
+// whatever its text.
 const shortestReach = schema.ReachDays - maxOutOfReach
 
-// maxOutOfReach is how many of the planned days may prove to be out of reach.
+// maxOutOfReach is how many of the planned days may turn out to be beyond the service's reach.
 const maxOutOfReach = 4

@@ -13,7 +13,7 @@ import (
 	"spendsync/schema"
 )
 
-// nothingProven returns why the report has nothing to publish, or nil if it has.
+// nothingProven returns why there is nothing to publish of the report; nil: there is something.
 func (r *run) nothingProven() error {
 	if !r.tally.nothing() {
 		return nil
@@ -22,15 +22,14 @@ func (r *run) nothingProven() error {
 	for _, f := range r.tally.failures() {
 		errs = append(errs, f.err)
 	}
-	if len(errs) == 0 { // a signal came before the first day was started
+	if len(errs) == 0 { // a signal came before the first day started
 		return context.Canceled
 	}
 	return errors.Join(errs...)
 }
 
-// publish publishes one generation with the proven days and the settings. Settings that fail
-// do not keep a proven day back, and the reverse. The error is that of a run that has
-// published nothing.
+// publish publishes the proven days and the settings as one generation. If one of the two fails, the other is still
+// published. An error means that nothing was published.
 func (r *run) publish(
 	ctx, publishing context.Context, read *settings, proof *reportProof,
 ) (row schema.Run, err error) {
@@ -65,12 +64,11 @@ func (r *run) publish(
 	return r.publishStaged(publishing)
 }
 
-// reportSettings adds the settings to what the run reports. If err is not nil, nothing of them
-// is published.
+// reportSettings adds the settings to the run's results. If err is not nil, none of them are published.
 func (r *run) reportSettings(s *settings, err error) {
 	r.settings, r.settingsErr = s, err
 	r.tally.findings = append(r.tally.findings, s.findings...)
-	s.findings = nil // they are reported now
+	s.findings = nil // so that a second call does not repeat them
 	if err != nil {
 		r.settingsPart = load.StagedChange{}
 		r.newVersions = 0
@@ -88,18 +86,18 @@ func failsReportToo(err error) bool {
 	return false
 }
 
-// publishStaged publishes a generation of everything staged, with the run's lines in the ledger.
+// publishStaged publishes everything staged as one generation, with the run's lines in the ledger.
 func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	unknown, unread := r.unknown, (*manifest.Sightings[schema.EntityRead])(nil)
 	if r.settings != nil && r.settingsErr == nil {
 		unknown, unread = slices.Concat(unknown, r.settings.undescribed), r.settings.unreadSightings()
 	}
 	seen := r.seenNotes()
-	// A signal ends the reading at once, and the publication only after the grace.
+	// A signal ends the reading at once, but the publication only after the grace period.
 	account := load.StagedChange{Change: manifest.Change{Since: r.since(), First: r.first, Unknown: unknown,
 		Unread: unread, Refused: r.refusedSightings(), Asked: true, Waiting: r.waiting, Seen: seen, Reach: r.reach,
 		Pinned: r.s.pinned}}
-	if r.s.Own == nil { // what was wrong with them is so no more
+	if r.s.Own == nil { // there are no files now, so their old problems end
 		account.Own = &manifest.OwnFiles{}
 	}
 	_, err = r.s.store.Publish(ctx, load.Publication{
@@ -117,7 +115,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	return row, nil
 }
 
-// recordOf is the record of the run, of a generation that shows this.
+// recordOf returns the run's record for a generation.
 func (r *run) recordOf(is load.Preview) load.RunRecord {
 	r.preview = is
 	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(is.NewlyLost), func(d schema.Date) bool {
@@ -126,7 +124,7 @@ func (r *run) recordOf(is load.Preview) load.RunRecord {
 	return load.RunRecord{Run: r.publishedRow(r.preview), Steps: r.steps}
 }
 
-// refusedSightings returns the rows of the days that were read which could not be stored unchanged.
+// refusedSightings returns the rows of this run's days that could not be stored unchanged.
 func (r *run) refusedSightings() *manifest.Sightings[schema.RefusedRow] {
 	return &manifest.Sightings[schema.RefusedRow]{Rows: r.refused, Looked: func(row *schema.RefusedRow) bool {
 		return row.Stream == "spend_report" && slices.Contains(r.stored, row.ReportDate)

@@ -17,8 +17,8 @@ import (
 	"spendsync/transform"
 )
 
-// quarantine keeps the replies of a day that could not be proven, for a later version of spendsync may understand
-// them. It reports whether there are such replies: if the service gave no answer, there are none.
+// quarantine stores the replies of a day that could not be proven, because a later version of spendsync may understand
+// them. It reports whether it stored any: if the service did not answer, there are none.
 func (r *dayReader) quarantine(
 	ctx context.Context, replies *load.Replies, day schema.Date, began schema.Instant, cause error,
 ) bool {
@@ -65,12 +65,12 @@ type quarantinedDay struct {
 	rows int64
 }
 
-// prove proves days by their replies in quarantine, as a sync would have, and stages those that
-// it can prove. It returns the others, too. The latest replies of a date come first. A withheld
-// day that names no campaign goes with the others of its run.
+// prove proves days by their replies in quarantine, as a sync would have, stages them, and returns the dates of the
+// others in left. The latest replies of a date come first. A withheld day that names no campaign is proven only
+// together with another day of its run.
 func (k quarantineReader) prove(ctx context.Context, days []quarantine.Day) (proven []quarantinedDay,
 	left []schema.Date, err error) {
-	runs := map[string]bool{} // those with an accepted day that names campaigns
+	runs := map[string]bool{} // runs of which a day that names campaigns is proven
 	done := map[schema.Date]bool{}
 	for _, isSilent := range []bool{false, true} {
 		for _, q := range slices.Backward(days) {
@@ -97,7 +97,7 @@ func (k quarantineReader) prove(ctx context.Context, days []quarantine.Day) (pro
 	return proven, datesBut(days, done), nil
 }
 
-// datesBut returns the dates of kept days that are not done.
+// datesBut returns the dates of days in quarantine that are not done.
 func datesBut(days []quarantine.Day, done map[schema.Date]bool) (left []schema.Date) {
 	for _, q := range days {
 		if !done[q.Date] && !slices.Contains(left, q.Date) {
@@ -107,7 +107,7 @@ func datesBut(days []quarantine.Day, done map[schema.Date]bool) (left []schema.D
 	return left
 }
 
-// stage stages a day whose replies in quarantine prove more than the stored day.
+// stage stages a day if its replies in quarantine prove more than the stored day.
 func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quarantinedDay, err error) {
 	known := k.store.Account().Days[q.Date]
 	switch {
@@ -128,7 +128,7 @@ func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quaran
 	if err = read.weigh(b); err != nil && !q.Withheld {
 		return t, err
 	}
-	if read.Control == schema.ControlDiffers { // a sync would have asked once more
+	if read.Control == schema.ControlDiffers { // unlike a sync, it cannot ask for the sum again
 		return t, read.unproven(b, "the service's own sum is not that of the rows")
 	}
 	if _, err := read.mayReplace(b); err != nil {
@@ -143,12 +143,12 @@ func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quaran
 	return quarantinedDay{q, put, read.sums.Rows}, err
 }
 
-// read reads the replies of a day, and compares them with the service's sum of that time.
+// read reads the replies of a day, and compares them with the control total of that time.
 func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRead, error) {
 	read := k.newRead(q.Date, q.ReadAt, transform.NewInterner())
 	bodies := k.store.Quarantine().Replies(q)
 	var err error
-	if len(q.Pieces) > 0 { // each was proven
+	if len(q.Pieces) > 0 { // each piece was proven when it was read
 		read.seen.Total = -1
 		err = read.AddReplies(q.Pieces, bodies, func(page extract.Page[extract.SpendLine], added int) error {
 			return replies.Put(page.Number, page.Raw, int64(added), page.Fingerprint)
@@ -175,7 +175,7 @@ func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRea
 	return read, nil
 }
 
-// isStoredLater reports whether the stored day was read after its replies in quarantine.
+// isStoredLater reports whether the stored day was read later than the replies in quarantine.
 func isStoredLater(known *manifest.Day, q quarantine.Day) bool {
 	return known != nil && !known.LastReadAt.Time().Before(q.ReadAt.Time())
 }

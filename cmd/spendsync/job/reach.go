@@ -6,7 +6,7 @@ import (
 	"spendsync/schema"
 )
 
-// doubtURLs warns the clients that have never stored anything that their URLs may be wrong.
+// doubtURLs tells the clients that have never stored anything that their URLs are unproven.
 func (s *session) doubtURLs() {
 	known := s.storedAccount()
 	if len(known.Days) == 0 {

@@ -21,21 +21,21 @@ import (
 	"spendsync/transform"
 )
 
-// Rebuild builds the DuckDB file from the Parquet files and the ledger, and what else follows from them.
+// Rebuild builds the DuckDB file, and everything else derived, from the Parquet files and the ledger.
 func (j Job) Rebuild(ctx context.Context) (*Result, error) {
 	return j.repair(ctx, "rebuild", func(*offlineRun) error { return nil })
 }
 
-// Replay rebuilds the days from first to last from their stored replies, and publishes those that differ from the
-// published ones. The service is not contacted.
+// Replay decodes the stored replies of the days from first to last again, and publishes the days that differ from the
+// published ones. It does not contact the service.
 func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, error) {
 	return j.repair(ctx, "replay", func(m *offlineRun) error { return m.replay(ctx, first, last) })
 }
 
-// Accept accepts what the store shows under a name, so that it ends no run with exit 4 any more: a form of difference
-// up to its present size, or a day that is partial or doubtful, by its date, as it is stored. undo takes that back. It
-// publishes a generation, and asks nothing of the service. unknown returns the error for a name that is not among the
-// given ones.
+// Accept accepts a note by its name, so that it no longer makes runs exit with code 4: a form of difference up to its
+// present size, or a partial or doubtful day, by its date, as it is stored. undo takes an acceptance back. Accept
+// publishes a generation and does not contact the service. unknown makes the error for an unknown name from the valid
+// ones.
 func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(known []string) error) (*Result,
 	error) {
 	return j.repair(ctx, "accept", func(m *offlineRun) (err error) {
@@ -52,7 +52,7 @@ func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(kn
 	})
 }
 
-// offlineRun is a run that publishes without asking the service anything.
+// offlineRun is a run that publishes without contacting the service.
 type offlineRun struct {
 	Job
 	command string
@@ -60,17 +60,17 @@ type offlineRun struct {
 	store   *load.Store
 	area    *load.Area
 	names   func() map[string]string // of campaigns
-	part    load.StagedChange        // of the settings and of the notes
+	part    load.StagedChange        // the change of notes
 	days    []load.StagedChange
 
 	replayed, changed, skipped int
-	unproven                   int           // days in quarantine whose replies do not prove them
-	released                   []schema.Date // days that the replies in quarantine have proven
+	unproven                   int           // days in quarantine that are still not proven
+	released                   []schema.Date // days proven by their replies in quarantine
 	findings                   []finding
-	accepted                   string // what was accepted; empty: nothing, and the DuckDB file is built again
+	accepted                   string // describes what was accepted; empty: nothing, and the DuckDB file is rebuilt
 }
 
-// openStored opens the store of an account that something is published of.
+// openStored opens the store of an account that has been published before.
 func (j Job) openStored(ctx context.Context) (*load.Store, error) {
 	store, err := load.Open(ctx, j.DataDir, j.Account, j.Store)
 	if err != nil {
@@ -88,8 +88,8 @@ func (j Job) openStored(ctx context.Context) (*load.Store, error) {
 	return store, nil
 }
 
-// repair opens the store, does the work, and publishes a generation. Its DuckDB file is built from nothing, unless
-// something was accepted.
+// repair opens the store, does the work, and publishes a generation. It rebuilds the DuckDB file from nothing, unless
+// the work accepted something.
 func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) error) (*Result, error) {
 	store, err := j.openStored(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 	return &Result{Run: row, Failures: len(m.findings)}, nil
 }
 
-// row is the repair's line in the ledger.
+// row returns the repair's line in the ledger.
 func (m *offlineRun) row(o load.Preview) schema.Run {
 	text := fmt.Sprintf("published generation %d: warehouse.duckdb is built again from Parquet", o.Generation)
 	switch {
@@ -161,13 +161,13 @@ func (m *offlineRun) row(o load.Preview) schema.Run {
 	return row
 }
 
-// note names a day that could not be made again.
+// note records a day that could not be replayed.
 func (m *offlineRun) note(day schema.Date, err error) {
 	m.findings = append(m.findings, finding{what: "spend " + day.String(), err: err})
 	m.Log.Warn("the day could not be made again", "day", day.String(), "error", err)
 }
 
-// replay makes the days of a range again.
+// replay replays the days of a range.
 func (m *offlineRun) replay(ctx context.Context, first, last schema.Date) error {
 	known := m.store.Account()
 	for _, day := range known.DayList() {
@@ -186,7 +186,7 @@ func (m *offlineRun) replay(ctx context.Context, first, last schema.Date) error 
 
 var errNoReplies = errors.New("no replies are kept of this day")
 
-// isDamaged reports whether the published rows of a day cannot be read: then the replies are the only copy.
+// isDamaged reports whether the published rows of a day cannot be read. The replies are then the only copy.
 func (m *offlineRun) isDamaged(day schema.Date) (bool, error) {
 	for _, err := range m.store.StoredDay(day) {
 		if errors.Is(err, durable.ErrDamaged) {
@@ -215,7 +215,7 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	}
 	at := schema.InstantOf(m.start)
 	if damaged {
-		// Nobody knows any more when each row was first seen: not after this.
+		// It is no longer known when each row was first seen, only that it was not after this.
 		at = known.LastReadAt
 	}
 	replies, read := m.store.Replies(m.area, day), m.newRead(day, at, transform.NewInterner())
@@ -249,7 +249,7 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	return err
 }
 
-// RowsOfReplies returns a function that makes the rows of a day again from its stored replies.
+// RowsOfReplies returns a function that decodes the stored replies of a day.
 func RowsOfReplies(s *service.Service) load.ReadRaw {
 	return func(account string, day schema.Date, pieces []schema.Piece, pages iter.Seq2[[]byte, error]) (
 		*schema.SpendRows, error) {
@@ -259,7 +259,7 @@ func RowsOfReplies(s *service.Service) load.ReadRaw {
 	}
 }
 
-// replayQuarantine stages the days of a range that the replies in quarantine prove by now.
+// replayQuarantine stages the days of a range that their replies in quarantine prove by now.
 func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Date) error {
 	days, err := m.store.Quarantine().Days()
 	if err != nil {

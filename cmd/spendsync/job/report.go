@@ -16,20 +16,20 @@ import (
 	"spendsync/transform"
 )
 
-// prover proves whose numbers a run has read.
+// prover proves that the report and the key belong to the stored account.
 type prover struct {
 	s    *session
 	key  keyProof
 	days *copiedDays
 }
 
-// namedReply is the campaigns of one reply: of a day's, or of the key's list of campaigns.
+// namedReply is the campaigns of one reply: of a day, or of the key's list of campaigns.
 type namedReply struct {
 	day       *copiedDay // nil: the list
 	campaigns []string
 }
 
-// accept adds the campaigns of every reply that has a witness, and returns the other replies.
+// accept adds the campaigns of every reply that contains a witness, and returns the other replies.
 func (w witnesses) accept(replies []namedReply) (left []namedReply) {
 	left = slices.Clone(replies)
 	for before := -1; before != len(left); {
@@ -45,23 +45,23 @@ func (w witnesses) accept(replies []namedReply) (left []namedReply) {
 	return left
 }
 
-// reportProof is whose the report and the key's list of campaigns are that a run has read.
+// reportProof is the result of [prover.prove].
 type reportProof struct {
 	witnesses witnesses
-	proofs    []string     // of the account
-	withheld  []*copiedDay // that must not be published
-	err       error        // why they are withheld
+	proofs    []string     // describe what proves the account
+	withheld  []*copiedDay // days that must not be published
+	err       error        // why days are withheld
 	// listErr is why no settings may be published: the list of campaigns may be another account's.
 	listErr error
-	// canWait reports whether days without a witness may turn out to be the account's, because
-	// not all of its campaigns could be asked for.
+	// canWait reports whether days without a witness may still turn out to be the account's, because some of its
+	// campaigns could not be read.
 	canWait bool
 }
 
-// prove proves whose numbers these are. A day is the account's if one of its campaigns is stored, or is in the key's
-// list, or in another day that is; the list is by the same rule. If nothing is stored, the key must answer for its
-// account and for its campaigns once more after the reading, and only campaigns that it lists both times count.
-// Everything else is kept and not published.
+// prove decides which of the days are the account's. A day is the account's if one of its campaigns is stored, or is in
+// the key's list, or is in another day that is the account's. The list is the account's by the same rule. If nothing is
+// stored, the key must name its account and its campaigns once more after the reading, and only campaigns that are in
+// both lists count. Days that are not proven are withheld: their replies go into quarantine.
 //
 // The error ends the run: [exit.ErrOtherReport] if no day is the account's, and [exit.ErrOtherAccount] if the key acts
 // on another account.
@@ -101,9 +101,9 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	return p, nil
 }
 
-// replies returns the campaigns of the changed days, and the changed days that name none, whose account is that of the
-// others. A day that comes as it is stored changes nothing, whoever's it is, and one that keeps a stored row is added
-// to what is stored.
+// replies returns the changed days with their campaigns, and separately the changed days without any campaign, which
+// are judged together with the others. Unchanged days are omitted: they publish nothing, whoever's they are. A changed
+// day that keeps a stored row is the account's, so its campaigns are added to stored.
 func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 	for _, d := range r.days.days {
 		switch {
@@ -120,7 +120,7 @@ func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 	return days, silent
 }
 
-// warnOfTwin warns if the store has the advertiser account under another name already.
+// warnOfTwin logs a warning if the store already has the advertiser account under another name.
 func (r *prover) warnOfTwin(advertiser string) {
 	switch names, err := r.s.store.NamesOf(advertiser); {
 	case err != nil:
@@ -135,11 +135,11 @@ func (r *prover) warnOfTwin(advertiser string) {
 // isNewName reports whether the service names the key's account for the first time.
 func (r *prover) isNewName() bool { return r.key.who.account != "" && r.s.storedAccount().Pinned == "" }
 
-// askAgain asks for the key's account and its campaigns once more, and returns the campaigns that it lists both times.
-// A list whose end is not proven may be of two accounts, and counts only if it comes twice the same.
+// askAgain requests the key's account and its campaigns once more, and returns the campaigns that are in both lists. A
+// list that is not proven complete may mix two accounts, and counts only if both lists are equal.
 //
-// No reply about a campaign names its account: a gateway that switches the key to another account and back, twice and
-// for exactly these reads, still deceives a first load.
+// No reply about a campaign names its account. So a first load is still deceived by a gateway that switches the key to
+// another account and back, twice and for exactly these requests.
 func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, err error) {
 	problem := r.key.problem()
 	if len(listed) == 0 {
@@ -163,7 +163,7 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 	return both, r.s.confirmKey(ctx, r.key)
 }
 
-// judge withholds the changed days that are left and prove nothing. It returns an error if they are another account's.
+// judge withholds the changed days that nothing proves (left). It returns an error if the report is another account's.
 func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) error {
 	problem := cmp.Or(again, r.key.problem(), p.listErr)
 	p.canWait = problem != nil
@@ -180,7 +180,7 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 	case problem != nil:
 		p.err = fmt.Errorf("whose report it is cannot be proven yet: %w", problem)
 		if len(r.key.stored) == 0 {
-			p.listErr = p.err // of two that nothing connects, neither proves whose it is
+			p.listErr = p.err // nothing connects the list with the report, so neither is proven
 		}
 	default:
 		return errors.Join(fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
@@ -193,7 +193,7 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 	return r.withhold(p)
 }
 
-// addProofs names what proves the account, and pins its name if the key's list proves it, too.
+// addProofs describes what proves the account, and pins the account's name if the key's list proves it, too.
 func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error) {
 	listed := r.key.listed()
 	isKey := r.key.problem() == nil && p.listErr == nil && again == nil
@@ -215,13 +215,13 @@ func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error)
 	r.s.Log.Info("the account is proven", "by", p.proofs)
 }
 
-// logForeign logs the campaigns of a reply that is not proven to be the account's. The log alone names them: nothing of
-// another account goes into the store, and into no message that is stored.
+// logForeign logs the campaigns of a reply that is not proven to be the account's. Only the log may name them: nothing
+// of another account goes into the store or into a stored message.
 func (r *prover) logForeign(what string, ids []string) {
 	r.s.Log.Warn(what+" is not proven to be the account's", "has", someOf("campaign", ids))
 }
 
-// campaignsIn returns the campaigns of some replies, in order.
+// campaignsIn returns the campaigns of some replies, sorted.
 func campaignsIn(replies []namedReply) []string {
 	all := witnesses{}
 	for _, r := range replies {
@@ -232,7 +232,7 @@ func campaignsIn(replies []namedReply) []string {
 
 func (p *reportProof) campaigns() []string { return slices.Collect(maps.Keys(p.witnesses)) }
 
-// withhold takes the days that are not proven out of the run, and keeps their replies.
+// withhold removes the days that are not proven from the run, and puts their replies into quarantine.
 func (r *prover) withhold(p *reportProof) error {
 	for _, d := range p.withheld {
 		if err := r.quarantineDay(d, p.err); err != nil {
@@ -245,7 +245,7 @@ func (r *prover) withhold(p *reportProof) error {
 	return nil
 }
 
-// quarantineAll keeps the replies of all days of a run that publishes nothing.
+// quarantineAll puts the replies of all staged days into quarantine, for a run that publishes nothing.
 func (r *prover) quarantineAll(cause error) error {
 	for _, d := range r.days.days {
 		if !d.isStaged {
@@ -258,7 +258,7 @@ func (r *prover) quarantineAll(cause error) error {
 	return nil
 }
 
-// quarantineDay keeps the replies of a day whose account is not proven.
+// quarantineDay puts the replies of a day into quarantine because it is not proven whose they are.
 func (r *prover) quarantineDay(d *copiedDay, cause error) error {
 	var err error
 	d.isWithheld, err = d.replies.Quarantine(quarantine.Day{ReadAt: d.read.at, Reason: cause.Error(),
@@ -267,22 +267,22 @@ func (r *prover) quarantineDay(d *copiedDay, cause error) error {
 	return err
 }
 
-// ours returns the creatives that the report names of the account's campaigns.
+// ours returns the report's creatives of the account's campaigns.
 func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCreative {
 	all := len(lines)
 	lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool {
 		return l.CampaignID != "" && !w[l.CampaignID]
 	})
-	if len(lines) < all { // those without a campaign may be another account's, too
+	if len(lines) < all { // lines without a campaign may be another account's, too
 		lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool { return l.CampaignID == "" })
 	}
 	return lines
 }
 
-// stageQuarantined stages the days whose replies earlier runs kept and that can no longer be read: those that were
-// withheld, as soon as their account is proven, and in the first run of each day those that did not prove their day,
-// for this version or the operator's lines may understand them. It removes replies that were read before the stored
-// day.
+// stageQuarantined stages days whose replies earlier runs put into quarantine and that can no longer be read: withheld
+// days as soon as they are proven to be the account's and, in the first run of each day, days that were not proven,
+// because this version or new lines of the service file may understand them. It discards replies that are older than
+// the stored day.
 func (r *run) stageQuarantined(ctx context.Context, p *reportProof) error {
 	days, err := r.s.store.Quarantine().Days()
 	if err != nil {

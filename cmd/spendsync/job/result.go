@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// failed records a run that published nothing, with the reason.
+// failed writes a run that published nothing to the ledger, with the reason.
 func (r *run) failed(cause error) *Result {
 	code := exit.Of(cause)
 	if r.tally.nothing() {
@@ -39,8 +39,8 @@ func (r *run) failed(cause error) *Result {
 	return res
 }
 
-// result is how the run ended. Lost days count as reported once a run has come here with
-// the exit code for them.
+// result returns how the run ended. A run that ends with the exit code for lost days has reported them, and records
+// that.
 func (r *run) result(row schema.Run) *Result {
 	if row.ExitCode == exit.DayAtRisk {
 		if err := r.s.store.RecordLost(row, r.preview.NewlyLost); err != nil {
@@ -63,8 +63,8 @@ func (r *run) result(row schema.Run) *Result {
 	return res
 }
 
-// tidyQuarantine removes the days that are published now, and those that are too old or too large in total. It returns
-// how many days are in quarantine.
+// tidyQuarantine removes days from quarantine: those published now, the oldest, and those beyond the total size. It
+// returns how many remain.
 func (r *run) tidyQuarantine(published bool) (left int) {
 	var errs []error
 	if published {
@@ -79,7 +79,8 @@ func (r *run) tidyQuarantine(published bool) (left int) {
 	return left
 }
 
-// quarantineSentence names the folder of the replies of unproven days, and the way out; it is empty if there are none.
+// quarantineSentence names the folder with the replies of unproven days and what to do with them; empty: there are
+// none.
 func (r *run) quarantineSentence() string {
 	text := ""
 	if r.withheld > 0 {

@@ -15,19 +15,19 @@ import (
 	"spendsync/transform"
 )
 
-// ruleKind are the rules of sources: a campaign may have tens of thousands.
+// ruleKind is the kind of the source rules. A campaign may have tens of thousands.
 type ruleKind struct{}
 
-// sourceRule is a rule of a campaign, in a fifth of the memory that its row takes.
+// sourceRule is a rule of a campaign in a fifth of the memory of its table row.
 type sourceRule struct {
 	source, rule string
 	bid          schema.Null[schema.Money]
 }
 
-// readSources takes over a reply about the sources of a campaign.
+// readSources decodes the source settings of a campaign.
 func readSources(n *settingsReader, a transform.Reply) error {
 	if a.Own.Raw == nil {
-		return nil // it could not be read, which is noted
+		return nil // the failed request is recorded already
 	}
 	read, err := transform.Sources(a.Own, a.Campaign, n.context())
 	if err != nil {
@@ -43,7 +43,7 @@ func readSources(n *settingsReader, a transform.Reply) error {
 	return nil
 }
 
-// rulesIn returns the rules of one read, in the order of their history.
+// rulesIn returns the rules of a reply in the order of their history.
 func rulesIn(read transform.SourceRead) []sourceRule {
 	rules := make([]sourceRule, len(read.Rules))
 	for i, r := range read.Rules {
@@ -59,14 +59,14 @@ func sortRules(rules []sourceRule) {
 	})
 }
 
-// isRead reports whether a kind of rules of a campaign was read.
+// isRead reports whether all rules of a kind were read of a campaign.
 func (s *settings) isRead(campaign, kind string) bool {
 	return s.campaigns[campaign] != nil && s.campaigns[campaign].whole[kind]
 }
 
-// confirm compares the rules that were read with the stored ones, and reads the source settings again that lack
-// some: a rule ends when two readings in a row lack it that could read its kind. If the two differ, the rules of both
-// stand, and the next run reads them again.
+// confirm compares the rules with the stored ones. If a campaign lacks stored rules, it reads the campaign's source
+// settings once more: a rule ends if two readings of its kind in a row lack it. If the two readings differ, the rules
+// of both count, and the next run reads the campaign again.
 func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 	differ, lacking, err := k.differing(n.s.store, n.read)
 	if err != nil {
@@ -91,7 +91,7 @@ func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 			continue
 		}
 		readingsOf(n.read, modeKind.table)[campaign] = &reading[schema.SourceMode]{again.Mode, again.Decoded, true}
-		for _, kind := range ruleKinds { // a reading that cannot read a kind confirms no end of its rules
+		for _, kind := range ruleKinds { // an unread kind does not confirm that a rule ended
 			c.whole[kind] = c.whole[kind] && again.Kinds[kind]
 		}
 		if second := rulesIn(again); !slices.Equal(c.rules, second) {
@@ -100,14 +100,14 @@ func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 	}
 }
 
-// forgetRules takes back that the rules of a campaign were read.
+// forgetRules marks the rules of a campaign as not read.
 func (s *settings) forgetRules(campaign string) {
 	for _, kind := range ruleKinds {
 		s.campaigns[campaign].whole[kind] = false
 	}
 }
 
-// unionOf returns the rules that either of two readings has, those of the second as it has them.
+// unionOf returns the rules of two readings. A rule in both has the bid of the second.
 func unionOf(first, second []sourceRule) []sourceRule {
 	all := slices.Clone(second)
 	has := map[[2]string]bool{}
@@ -123,8 +123,8 @@ func unionOf(first, second []sourceRule) []sourceRule {
 	return all
 }
 
-// differing returns the campaigns whose rules differ from the stored ones, and those of them that lack stored rules of
-// a kind that was read, both sorted. It reads the rules that are in force once.
+// differing returns the campaigns whose rules differ from the stored ones, and among them those that lack a stored rule
+// of a kind that was read; both sorted. It reads the stored rules once.
 func (k ruleKind) differing(store *load.Store, s *settings) (differ, lacking []string, err error) {
 	added, err := load.AddedColumns(store, schema.SourceRuleHistory)
 	if err != nil {
@@ -151,7 +151,7 @@ func (k ruleKind) differing(store *load.Store, s *settings) (differ, lacking []s
 	return differ, lacking, err
 }
 
-// lacksRules reports whether a reading lacks one of the stored rules, of a kind that it could read.
+// lacksRules reports whether a campaign lacks one of its stored rules although the rule's kind was read.
 func (c *readCampaign) lacksRules(stored []sourceRule) bool {
 	has := map[[2]string]bool{}
 	for _, r := range c.rules {
@@ -162,8 +162,8 @@ func (c *readCampaign) lacksRules(stored []sourceRule) bool {
 	})
 }
 
-// stored yields the rules that are in force by campaign, in the order of their history; they are valid only until the
-// next iteration. It ends at the first error.
+// stored yields the current rules of each campaign in the order of their history. The slice is valid only until the
+// next iteration. The sequence ends at the first error.
 func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sourceRule] {
 	return func(yield func(string, []sourceRule) bool) {
 		campaign, rules := "", []sourceRule{}
@@ -193,11 +193,11 @@ func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sou
 	}
 }
 
-// stage adds the rules of sources to their history. There may be hundreds of thousands: only those of campaigns whose
-// rules differ or end are advanced.
+// stage adds the source rules to their history. There may be hundreds of thousands, so it advances only the campaigns
+// whose rules differ or end.
 func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	t := schema.SourceRuleHistory
-	for p := range r.was { // the end of a campaign confirms that its rules have ended
+	for p := range r.was { // the end of a campaign confirms the end of its rules
 		if r.ended[p.CampaignID] && p.EntityID == "" && slices.Contains(ruleKinds, p.Part) {
 			r.next[p] = s.since
 		}
@@ -224,7 +224,7 @@ func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	return err
 }
 
-// observation returns the observation of the rules, without those that were read.
+// observation returns the observation of the rules, without the rules of any campaign.
 func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[schema.SourceRule] {
 	return history.Observation[schema.SourceRule]{
 		Since: s.since, At: s.at, RunID: r.RunID, Patience: schema.SourceRuleHistory.Patience,
@@ -236,7 +236,8 @@ func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[s
 	}
 }
 
-// keepOtherRules keeps when rules of the campaigns that do not advance were confirmed, if their kind was not read now.
+// keepOtherRules carries over the confirmation times of rules whose kind was not read now, for the campaigns that do
+// not advance.
 func (r *settingsStage) keepOtherRules(s *settings, advance []string) {
 	for p, at := range r.was {
 		_, advances := slices.BinarySearch(advance, p.CampaignID)
@@ -250,7 +251,7 @@ func (r *settingsStage) keepOtherRules(s *settings, advance []string) {
 // ruleKinds are the kinds of rules of sources.
 var ruleKinds = []string{schema.RuleBlocked, schema.RuleAllowed, schema.RuleBid, schema.RuleOptimized}
 
-// rowsOfRules returns the rules of a campaign as they were read.
+// rowsOfRules returns the rules that were read of a campaign.
 func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
 	c := s.campaigns[campaign]
 	if c == nil || c.rules == nil {

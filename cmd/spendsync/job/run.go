@@ -14,31 +14,31 @@ type run struct {
 	s     *session
 	tally outcome
 
-	// Of the days that were read.
+	// About the days:
 	steps       []schema.Step
 	unknown     []schema.UnknownField // in the report
 	refused     []schema.RefusedRow
-	stored      []schema.Date          // that are staged, all or in part
-	waiting     map[schema.Date]string // keys and spend of proven reads with less than half of the stored rows
-	parts       []load.StagedChange    // what they bring
-	unreachable schema.Date            // the latest that the service refused as too far in the past; 0: none
-	quarantined int                    // whose replies are in quarantine, because they do not prove them
-	withheld    int                    // whose replies are there, because their account is not proven
+	stored      []schema.Date          // days with staged rows
+	waiting     map[schema.Date]string // see [copiedDay]
+	parts       []load.StagedChange    // the staged days
+	unreachable schema.Date            // the latest day beyond the service's reach; 0: none
+	quarantined int                    // days in quarantine because their replies do not prove them
+	withheld    int                    // days in quarantine because their account is not proven
 	diff        history.Diff
 	rows        int64
 	reach       int         // [manifest.Account.Reach] after this run
-	first       schema.Date // of a young account; 0: it is not known
+	first       schema.Date // first day of an account younger than the reach; 0: not known
 
 	proofs       []string          // evidence of the identity of the account
-	undecided    []schema.Date     // out of reach, with replies in quarantine that may be the account's
+	undecided    []schema.Date     // days out of reach whose replies in quarantine may be the account's
 	settings     *settings         // nil until they are read
-	settingsPart load.StagedChange // of the settings that are published
-	settingsErr  error             // why no settings are published; nil: they are, or none were asked for
+	settingsPart load.StagedChange // the staged settings
+	settingsErr  error             // why no settings are published; nil: they are, or the run reads none
 	newVersions  int64             // of settings
-	preview      load.Preview      // of the generation
+	preview      load.Preview      // of the generation to publish
 }
 
-// sumUp adds up the days for what the run reports.
+// sumUp adds the results of the days to the run.
 func (r *run) sumUp(c *copiedDays) {
 	r.tally.planned, r.tally.stopped = len(c.planned), c.stopped
 	r.waiting, r.reach = map[schema.Date]string{}, reachAfter(r.s.storedAccount().Reach, c.days)
@@ -58,7 +58,7 @@ func (r *run) sumUp(c *copiedDays) {
 			r.unreachable = max(r.unreachable, d.Day)
 		case d.isStaged:
 			r.add(d)
-		case c.withheld != nil && d.err == c.withheld: // named once
+		case c.withheld != nil && d.err == c.withheld: // reported once, below
 		case d.mayStayOpen():
 			r.tally.findings = append(r.tally.findings, finding{what: what, err: d.err, severity: remark})
 		default:
@@ -96,7 +96,7 @@ func (r *run) add(d *copiedDay) {
 	}
 }
 
-// addQuarantined adds days that their replies in quarantine have proven.
+// addQuarantined adds days that were proven by their replies in quarantine.
 func (r *run) addQuarantined(days []quarantinedDay) {
 	at := schema.InstantOf(r.s.Now())
 	for _, d := range days {
@@ -109,7 +109,7 @@ func (r *run) addQuarantined(days []quarantinedDay) {
 	}
 }
 
-// row is the run's line in the ledger.
+// row returns the run's line in the ledger.
 func (r *run) row(code int, text string, published bool) schema.Run {
 	st := addStats(r.s.Report.Stats(), r.s.API.Stats())
 	row := endOf(r.s.Job, r.s.command, r.s.start, code, text)
@@ -136,6 +136,6 @@ func addStats(a, b extract.Stats) extract.Stats {
 	}
 }
 
-// since returns the first day that the run could have read: earlier days count as lost only if the account already
-// knows them. A service may reach less far than it states.
+// since returns the first day that the run could have read, because a service may reach less far than it states.
+// Earlier days count as lost only if the account has coverage of them.
 func (r *run) since() schema.Date { return max(r.s.plan.Reach, r.unreachable+1) }

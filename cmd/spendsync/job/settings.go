@@ -15,24 +15,24 @@ import (
 	"spendsync/transform"
 )
 
-// settings is what one run has read of the settings. What could not be read is in lines and findings.
+// settings is the result of reading the settings in one run. lines and findings record what could not be read.
 type settings struct {
 	since, at schema.Instant // when the reading started and ended
-	err       error          // why nothing of them may be published; nil: it may
+	err       error          // why none of them may be published; nil: they may
 
 	listing   extract.Listing
 	campaigns map[string]*readCampaign   // by ID
-	notThere  map[string]bool            // campaigns and creatives that the service answers not_found for
-	rows      map[string]any             // by table; see readingsOf
-	money     *accountRead               // nil: it could not be read
+	notThere  map[string]bool            // campaigns and creatives for which the service answers not_found
+	rows      map[string]any             // readings by table, see readingsOf
+	money     *accountRead               // balance and limits; nil: not read
 	reported  []transform.ReportCreative // creatives that the report names
-	readKeys  map[string]map[string]bool // by stream: keys that values were read from
-	looked    map[[2]string]bool         // by type and ID, as in ops.entity_read: what was asked for
+	readKeys  map[string]map[string]bool // by stream: the keys whose values were read
+	looked    map[[2]string]bool         // by type and ID, as in ops.entity_read: requested entities
 
-	// Once they are staged: the fields that were not understood.
-	unread      []string              // whose last known values stand
-	words       []string              // with a value that the description does not know
-	undescribed []schema.UnknownField // keys that no column shows
+	// Set once the settings are staged:
+	unread      []string              // fields whose stored values stay current
+	words       []string              // fields with a value that the description does not list
+	undescribed []schema.UnknownField // keys without a column
 
 	lines    []schema.EntityRead // for ops.entity_read
 	findings []finding
@@ -41,12 +41,12 @@ type settings struct {
 
 	skipped int      // settled campaigns that were not read
 	left    int      // listed campaigns that the budget did not reach
-	overdue []string // those of them that were not read for a day or longer
+	overdue []string // campaigns among them that were not read for a day or longer
 }
 
-// readCampaign is how one run has read a campaign.
+// readCampaign is the state of reading one campaign.
 type readCampaign struct {
-	isListed  bool // the key's list has it
+	isListed  bool // the key's list contains it
 	isSettled bool // archived and read, now or before
 
 	whole map[string]bool // parts that were read in full, as in the table of readings
@@ -58,7 +58,7 @@ func newSettings() *settings {
 		readKeys: map[string]map[string]bool{}, looked: map[[2]string]bool{}}
 }
 
-// readingsOf returns what was read of the entities of a table, by ID.
+// readingsOf returns the readings of a table's entities, by ID.
 func readingsOf[R any](s *settings, t schema.TableOf[R]) map[string]*reading[R] {
 	if s.rows[t.Name] == nil {
 		s.rows[t.Name] = map[string]*reading[R]{}
@@ -66,7 +66,7 @@ func readingsOf[R any](s *settings, t schema.TableOf[R]) map[string]*reading[R] 
 	return s.rows[t.Name].(map[string]*reading[R])
 }
 
-// campaign returns how a campaign is read, which it adds.
+// campaign returns the state of a campaign, which it adds if there is none.
 func (s *settings) campaign(id string) *readCampaign {
 	if s.campaigns[id] == nil {
 		s.campaigns[id] = &readCampaign{whole: map[string]bool{}}
@@ -74,7 +74,7 @@ func (s *settings) campaign(id string) *readCampaign {
 	return s.campaigns[id]
 }
 
-// addKeys records from which keys of an entity values were read.
+// addKeys records the keys whose values were read.
 func (s *settings) addKeys(stream string, reading transform.Decoded) {
 	if s.readKeys[stream] == nil {
 		s.readKeys[stream] = map[string]bool{}
@@ -84,7 +84,8 @@ func (s *settings) addKeys(stream string, reading transform.Decoded) {
 	}
 }
 
-// unreadSightings returns what could not be read of the settings. What the run did not look at stays as it was.
+// unreadSightings returns what could not be read of the settings. Entities that the run did not request keep their
+// earlier lines.
 func (s *settings) unreadSightings() *manifest.Sightings[schema.EntityRead] {
 	return &manifest.Sightings[schema.EntityRead]{Rows: s.lines, Looked: func(row *schema.EntityRead) bool {
 		return row.EntityType == "listing" || row.EntityType == "account" || s.looked[[2]string{row.EntityType,
@@ -92,7 +93,7 @@ func (s *settings) unreadSightings() *manifest.Sightings[schema.EntityRead] {
 	}}
 }
 
-// release lets go of the rows, which were read for nothing but to be staged.
+// release drops the rows once they are staged, to free memory.
 func (s *settings) release() {
 	for _, c := range s.campaigns {
 		c.rules = nil
@@ -101,17 +102,17 @@ func (s *settings) release() {
 	maps.DeleteFunc(s.rows, func(table string, _ any) bool { return table != schema.CampaignHistory.Name })
 }
 
-// readAny reports whether the settings are worth a generation of their own. A run that was
-// stopped must have read a campaign.
+// readAny reports whether enough was read to publish the settings alone. If the run was stopped, that is at least one
+// campaign.
 func (s *settings) readAny(stopped bool) bool {
 	return s.listing.Complete && !stopped || s.campaignsRead() > 0
 }
 
-// campaignsRead is how many campaigns were read.
+// campaignsRead returns the number of campaigns read.
 func (s *settings) campaignsRead() int { return len(readingsOf(s, schema.CampaignHistory)) }
 
-// sentence describes the settings that were read, and names the fields whose last known values stand, and those with a
-// value that the description lacks. It is empty before they are read.
+// sentence describes the settings that were read, the unread fields, and the fields with unknown values. It is empty if
+// none were read.
 func (s *settings) sentence(newVersions int64) (text string) {
 	if s == nil {
 		return ""
@@ -134,7 +135,7 @@ func (s *settings) sentence(newVersions int64) (text string) {
 type settingsReader struct {
 	s         *session
 	list      *answer[campaignList]
-	before    []string // campaigns that were settled before this run
+	before    []string // campaigns settled before this run
 	budget    *budget
 	stored    storedCampaigns  // before this run
 	confirmed history.Readings // before this run
@@ -143,20 +144,20 @@ type settingsReader struct {
 	read *settings
 }
 
-// context returns the columns of settings rows that the replies lack.
+// context returns the column values that are not in the replies.
 func (n *settingsReader) context() transform.SettingsContext {
 	return transform.SettingsContext{Account: n.s.Account, RunID: n.s.RunID, Service: n.s.Service}
 }
 
-// look records that an entity was asked for, so that what it lacked before counts no more.
+// look records that an entity was requested, so that its earlier lines in ops.entity_read end.
 func (n *settingsReader) look(kind, id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.read.looked[[2]string{kind, id}] = true
 }
 
-// fail records something that could not be read. A read that a signal or the budget ended is not a failure: the next
-// run reads it.
+// fail records something that could not be read. It ignores reads canceled by a signal or by the budget: the next run
+// reads them.
 func (n *settingsReader) fail(kind, id, state string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return

@@ -17,12 +17,12 @@ import (
 	"spendsync/transform"
 )
 
-// settingsReaders is how many campaigns are read at the same time. The limiter of
-// the key decides the speed, not this.
+// settingsReaders is how many campaigns are read at the same time. The rate limit of the key decides the speed, not
+// this number.
 const settingsReaders = 4
 
-// beginSettings starts to read the settings at the same time as the days, once it is proven which account the key
-// belongs to. The returned function waits for them; known is how many campaigns the account has by then.
+// beginSettings starts to read the settings in the background, once the key's account is proven. The returned function
+// waits for them; known is the number of campaigns proven by then to be the account's.
 func beginSettings(ctx context.Context, r *session, key *answer[keyProof]) (wait func(known int) *settings) {
 	n := &settingsReader{s: r, before: r.store.Account().SettledCampaigns(), budget: r.newBudget(),
 		read: newSettings()}
@@ -34,7 +34,7 @@ func beginSettings(ctx context.Context, r *session, key *answer[keyProof]) (wait
 		if n.read.err = p.err; p.err == nil {
 			n.list = p.list
 			if n.stored = p.stored; r.trial != nil {
-				n.stored = nil // a trial asks for no campaign that the list lacks
+				n.stored = nil // a trial does not request campaigns that the list lacks
 			}
 			n.readAll(ctx, p)
 		}
@@ -68,7 +68,7 @@ func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	n.read.at = schema.InstantOf(n.s.Now())
 }
 
-// readSettings reads every campaign that may have changed, as far as the budget reaches. Failures are recorded; the
+// readSettings reads every campaign that may have changed, until the budget is used up. Failures are recorded; the
 // other campaigns are still read, unless the key is refused.
 func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 	list := n.list.wait()
@@ -103,7 +103,7 @@ func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 			err := n.readCampaign(gctx, c)
 			bar.Step()
 			if errors.Is(err, extract.ErrAuth) {
-				return err // the key is refused: so it will be for the others
+				return err // the key is refused, so the others would fail, too
 			}
 			if errors.Is(err, context.Canceled) {
 				n.leave(c)
@@ -111,7 +111,7 @@ func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 			return nil
 		})
 	}
-	_ = g.Wait() // noted where it happened
+	_ = g.Wait() // every failure is recorded already
 	bar.Done()
 	n.readUnlistedCreatives(ctx)
 	ruleKind{}.confirm(ctx, n)
@@ -119,13 +119,13 @@ func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 	return nil
 }
 
-// readCampaign reads the parts of one campaign. They are independent: one that fails keeps no other back.
+// readCampaign reads the parts of one campaign. If one fails, the others are still read.
 func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error {
 	var failed error
 	for i, p := range campaignParts {
 		err := n.readPart(ctx, p, c)
 		if i == 0 && errors.Is(err, extract.ErrNotFound) && !n.stored[c.ID] {
-			return nil // the list has it and its own reply does not: it may be another account's
+			return nil // listed, and yet not found by its ID: it may be another account's
 		}
 		failed = errors.Join(failed, err)
 	}
@@ -135,12 +135,12 @@ func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error 
 		return failed
 	}
 	read, mode := readingsOf(n.read, schema.CampaignHistory)[c.ID], readingsOf(n.read, schema.SourceModeHistory)[c.ID]
-	withheld := len(read.Withheld)+len(mode.Withheld) > 0 // next time it may be read
+	withheld := len(read.Withheld)+len(mode.Withheld) > 0 // these fields may be readable next time
 	n.read.campaign(c.ID).isSettled = !withheld && read.row.Status == schema.Some("archived")
 	return nil
 }
 
-// readPart asks for a part of a campaign, and hands over what it holds.
+// readPart requests a part of a campaign, and decodes its entities.
 func (n *settingsReader) readPart(ctx context.Context, p campaignPart, c dueCampaign) error {
 	listing, err := p.ask(ctx, n.s.API, c)
 	n.look(p.name, c.ID)
@@ -165,8 +165,8 @@ func (n *settingsReader) readPart(ctx context.Context, p campaignPart, c dueCamp
 	return err
 }
 
-// readReportCreatives takes over what the report knows of the creatives of the whole reach: the addresses of their
-// images, and those that only the report knows.
+// readReportCreatives takes the creatives of the report: the addresses of their images, and the creatives known only
+// from the report.
 func (n *settingsReader) readReportCreatives() {
 	l := n.s.labels()
 	if l.err != nil {
@@ -181,13 +181,13 @@ func (n *settingsReader) readReportCreatives() {
 
 // dueCampaign is a campaign to read.
 type dueCampaign struct {
-	extract.Entity                 // from the list; only the ID if the list lacks it
-	own            *extract.Entity // its own reply; nil: it is still to be asked for
+	extract.Entity                 // from the list; has only an ID if the list lacks it
+	own            *extract.Entity // the reply about it alone; nil: not yet requested
 	confirmed      schema.Instant  // when it was last read in full, or 0
 }
 
-// due returns the listed campaigns that may have changed, which is all but the settled ones. Those confirmed longest
-// ago come first. A trial reads the first of each status.
+// due returns the listed campaigns that may have changed: all but the settled ones, those confirmed longest ago first.
+// In a trial it returns the first campaign of each status.
 func (n *settingsReader) due() (due []dueCampaign) {
 	for _, e := range n.read.listing.Entities {
 		c := n.read.campaign(e.ID)
@@ -221,8 +221,8 @@ func (n *settingsReader) due() (due []dueCampaign) {
 // mostTried is how many campaigns a trial reads at most.
 const mostTried = 8
 
-// leave leaves a campaign to the next run if the budget is used up. Other reasons why it was
-// not read are noted where they happened.
+// leave counts a campaign as left to the next run if the budget is used up. Other reasons for not reading it are
+// recorded already.
 func (n *settingsReader) leave(c dueCampaign) {
 	if !n.budget.spent() {
 		return
@@ -231,7 +231,7 @@ func (n *settingsReader) leave(c dueCampaign) {
 	defer n.mu.Unlock()
 	n.read.left++
 	since, first := c.confirmed.Time(), n.s.store.Account().Since
-	if c.confirmed == 0 { // it cannot have been read before the account's first run
+	if c.confirmed == 0 { // never read: count from the account's first run
 		since = (first + schema.ReachDays).Start()
 	}
 	if first != 0 && n.s.Now().Sub(since) >= overdueAfter {
@@ -239,7 +239,7 @@ func (n *settingsReader) leave(c dueCampaign) {
 	}
 }
 
-// judge adds the conclusions that also need the days.
+// judge adds the findings that also depend on the days.
 func (n *settingsReader) judge(known int) {
 	l := &n.read.listing
 	if l.Complete && len(l.Entities) == 0 && known > 0 {

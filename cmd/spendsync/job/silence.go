@@ -11,26 +11,26 @@ import (
 	"spendsync/schema"
 )
 
-// emptyDays are the days of which a run read no row, and what it and the store know beside them. An empty day is proof
-// only if rows of the account's campaigns on other days prove the same report, or if the account rests: the days before
-// are empty, too, or a person has accepted that an account without a single row rests. It is none beside a known day
-// that came empty without proof, nor if the days since a week ago have less than half of the spend that the account's
-// own average makes of a week.
+// emptyDays are the days of which a run read no row, with the evidence about them from the run and the store. An empty
+// day counts as empty only if rows of the account on other days prove that the report works, or if the account rests:
+// the days before are empty, too, or a person has accepted that an account without a single row rests. It does not
+// count if a stored day came back empty without proof, or if the last eight days have less spend than half of a week at
+// the account's average.
 type emptyDays struct {
 	days     []schema.Date
-	emptied  []schema.Date             // days with stored rows whose answer was empty and proves nothing
+	emptied  []schema.Date             // days with stored rows that came back empty without proof
 	hasRows  bool                      // the run read rows on other days
 	isStored bool                      // rows are stored
 	rests    bool                      // a person has accepted that an account without a row rests
 	rested   bool                      // the latest stored days before today are empty
-	week     schema.Null[schema.Money] // spend of the days since a week ago, by this run or by the store
-	average  schema.Null[schema.Money]
+	week     schema.Null[schema.Money] // spend of the last eight days; NULL: a day is not known
+	average  schema.Null[schema.Money] // daily spend of the account, as the service states it
 }
 
 // emptyReport is the name of the note about an account without a single row.
 const emptyReport = "report.empty"
 
-// silence returns why the days are not proven; empty: they are.
+// silence returns why the empty days do not count as empty; empty: they do.
 func (e emptyDays) silence() string {
 	switch {
 	case len(e.emptied) > 0 && (len(e.days) > 0 || !e.hasRows):
@@ -49,13 +49,13 @@ func (e emptyDays) silence() string {
 	return "no other day has a row of the account's campaigns"
 }
 
-// sinceAWeek is the span that certainly includes that of the account's average spend, and restDays how many stored days
-// without a row make an account rest.
+// sinceAWeek is a number of days that certainly includes those of the account's average spend. restDays is how many
+// stored days without a row show that an account rests.
 const sinceAWeek, restDays = 8, 2
 
-// emptyDays gathers what a run knows about its empty days.
+// emptyDays collects the evidence about the empty days of a run.
 func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *settings) (e emptyDays) {
-	sums := map[schema.Date]history.Sums{} // as stored and then as read
+	sums := map[schema.Date]history.Sums{} // of the stored days, overwritten by those read
 	e.rests = known.Accepts(emptyReport, 0)
 	for day, k := range known.Days {
 		sums[day] = k.Sums
@@ -89,7 +89,7 @@ func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *se
 	return e
 }
 
-// withdrawEmpty takes empty days that nothing proves out of the run.
+// withdrawEmpty removes the empty days from the run, unless they count as empty.
 func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 	e := c.emptyDays(r.s.store.Account(), r.s.plan.Today, s)
 	why := e.silence()
@@ -101,7 +101,7 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 		"silence proves nothing, so what is stored of these days stands", cli.Days(silent), why)}
 	r.s.Log.Warn("the report is silent", "days", len(silent), "why", why)
 	if !e.isStored && len(e.emptied) == 0 {
-		// The days are named with the reason.
+		// A note, so that a person can accept that the account rests.
 		c.findings = append(c.findings, finding{err: err, severity: remark, notes: []string{emptyReport}})
 	}
 	for _, d := range c.days {

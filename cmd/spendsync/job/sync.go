@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// Sync reads and publishes the planned days and the settings. The error means that the run did not start; every other
+// Sync reads and publishes the planned days and the settings. An error means that the run did not start; any other
 // outcome is in the result.
 func (j Job) Sync(ctx context.Context) (*Result, error) {
 	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
@@ -25,7 +25,7 @@ func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error
 	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
 		return planRange(j.Account, now, known, from, to, j.Plan)
 	}
-	// Refuse an impossible range before anything is opened or asked for.
+	// Refuse an impossible range before the store is opened.
 	if _, err := plan(&manifest.Account{}, j.Now()); err != nil {
 		return nil, err
 	}
@@ -35,8 +35,8 @@ func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error
 // makePlan makes a plan from an account's coverage at an instant.
 type makePlan func(known *manifest.Account, now time.Time) (Plan, error)
 
-// readAndPublish is the story of a run: each phase returns what the next one takes. read receives the days once they
-// are read.
+// readAndPublish does a run: each phase returns what the next one needs. read is called with the days once they are
+// read.
 func (j Job) readAndPublish(
 	ctx context.Context, command string, withSettings bool, plan makePlan,
 	read func(*run, *answer[keyProof], *copiedDays),
@@ -50,7 +50,7 @@ func (j Job) readAndPublish(
 	defer func() { cancel(); s.asking.Wait() }() // no goroutine of the run outlives it
 	publishing, release := outlasting(ctx, j.StopGrace)
 	defer release()
-	proving, endProof := outlasting(ctx, j.StopGrace/2) // the rest of the grace is the publication's
+	proving, endProof := outlasting(ctx, j.StopGrace/2) // leaves the rest of the grace period to the publication
 	defer endProof()
 	r := &run{s: s}
 
@@ -73,7 +73,7 @@ func (j Job) readAndPublish(
 	read(r, key, days)
 	err = s.refuse(days)
 	if days.stopped && !days.hasAny() {
-		endProof() // nothing waits for it
+		endProof() // there is nothing to prove
 	}
 	var proof *reportProof
 	if err == nil {
@@ -97,7 +97,7 @@ func (j Job) readAndPublish(
 	return r.result(row), nil
 }
 
-// refuse ends a run before anything is published: its clock is wrong, or its storage has
+// refuse returns an error if the run must end before anything is published: its clock is wrong, or its storage has
 // failed.
 func (s *session) refuse(days *copiedDays) error {
 	if err := s.checkClock(s.Report); err != nil {

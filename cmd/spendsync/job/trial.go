@@ -12,39 +12,40 @@ import (
 	"spendsync/schema"
 )
 
-// Trial is what a sync of one finished day, and of one campaign of each status, has understood of the service.
+// Trial is what a sync of one finished day, and of one campaign of each status, has understood of the service's
+// replies.
 type Trial struct {
 	*Result
 	Day triedDay
 
 	Account string // that the key acts on; empty: the service does not name it
 	Me      extract.Entity
-	KeyErr  error // why the key does not count as the account's
+	KeyErr  error // why the key is not proven to be the account's
 
 	Listing   extract.Listing       // of campaigns
-	Campaigns int                   // whose settings were read
+	Campaigns int                   // campaigns whose settings were read
 	Unread    []schema.EntityRead   // of the settings
-	Unknown   []schema.UnknownField // keys that no column shows
+	Unknown   []schema.UnknownField // keys without a column
 
-	known *StoredAccount // what syncs have stored; nil: nothing
+	known *StoredAccount // state stored by earlier syncs; nil: none
 	run   *run
 	key   *answer[keyProof]
 	days  *copiedDays
 }
 
-// triedDay is what a trial has read of the report.
+// triedDay is the result of reading one day of the report in a trial.
 type triedDay struct {
 	schema.Step
 	Tried     bool
 	Stored    bool
-	Err       error // why its rows are not proven; nil: they are, whoever's they are
+	Err       error // why its rows are not proven; nil: they are, though perhaps of another account
 	Spend     schema.Money
 	Campaigns []string // in its rows
 }
 
 // Try syncs one finished day and one campaign of each status into the job's store, which must be empty, and returns
-// what was understood. It begins with what syncs have stored, as they do; nil: nothing is. The error means that the
-// run did not start.
+// what was understood. known is the state that earlier syncs have stored, with which a sync would compare; nil: none.
+// An error means that the run did not start.
 func (j Job) Try(ctx context.Context, known *StoredAccount) (*Trial, error) {
 	t := &Trial{known: known}
 	if j.trial, j.Own = known, nil; known == nil {
@@ -66,8 +67,7 @@ func (j Job) Try(ctx context.Context, known *StoredAccount) (*Trial, error) {
 	return t, nil
 }
 
-// CampaignIDs returns the campaigns that are known to be the account's: stored, listed by the key, or in the day's
-// rows.
+// CampaignIDs returns the campaigns that are stored, listed by the key, or in the day's rows.
 func (t *Trial) CampaignIDs() map[string]bool {
 	ids := map[string]bool{}
 	if t.known != nil {
@@ -84,7 +84,7 @@ func (t *Trial) CampaignIDs() map[string]bool {
 	return ids
 }
 
-// addReport adds the reads of the report.
+// addReport adds the results of the report.
 func (t *Trial) addReport(j Job) {
 	if t.days == nil || len(t.days.days) == 0 {
 		return
@@ -103,7 +103,7 @@ func (t *Trial) addReport(j Job) {
 	t.Unknown = t.run.unknown
 }
 
-// addKey adds whom the key acts on.
+// addKey adds the account and the campaigns of the key.
 func (t *Trial) addKey(j Job) {
 	if t.key == nil {
 		return
@@ -115,7 +115,7 @@ func (t *Trial) addKey(j Job) {
 	}
 }
 
-// addSettings adds the reads of the settings, if the run came so far.
+// addSettings adds the results of the settings, if the run got that far.
 func (t *Trial) addSettings() {
 	if t.run == nil || t.run.settings == nil {
 		return
@@ -125,12 +125,12 @@ func (t *Trial) addSettings() {
 	t.Unknown = slices.Concat(t.Unknown, s.undescribed)
 }
 
-// Lists reports whether the key's list has a campaign.
+// Lists reports whether the key's list contains a campaign.
 func (t *Trial) Lists(campaign string) bool {
 	return slices.ContainsFunc(t.Listing.Entities, func(e extract.Entity) bool { return e.ID == campaign })
 }
 
-// Problems returns the part of the run's message that follows the stored data.
+// Problems returns the run's message without its first part, which is about the stored data.
 func (t *Trial) Problems() string {
 	_, problems, _ := strings.Cut(t.run.tally.sentence(t.run.preview, true, ""), "; ")
 	return problems

@@ -11,18 +11,18 @@ import (
 	"spendsync/schema"
 )
 
-// beside is what a read of a day is weighed against.
+// beside is the information with which a read of a day is compared.
 type beside struct {
 	day     schema.Date
-	stored  *manifest.Day // nil: nothing is
-	waiting string        // the keys and the spend of the run before's read, which was held back; empty: none was
-	earlier []string      // the content of the earlier reads of this run
+	stored  *manifest.Day // nil: none
+	waiting string        // hash of the previous run's read, if it lost most of the stored day
+	earlier []string      // content hashes of this run's earlier reads
 	service *service.Service
 }
 
-// weigh decides whether a read is the day, by three rules: (1) its pages fit each other, and each key comes once;
-// (2) as many rows came as they state (report.total_rows) or, if nothing is stated, the service's own sum or a second
-// read agrees; (3) an empty answer proves nothing beside a sum that is not 0.
+// weigh returns an error unless the read is proven to be the day: (1) its pages fit each other, and each key comes
+// once; (2) as many rows came as the pages state (report.total_rows) or, if they state nothing, the control total or a
+// second read agrees; (3) if it is empty, the control total is not above 0.
 func (read *dayRead) weigh(b beside) error {
 	if why := read.against(b); why != "" {
 		return read.unproven(b, why)
@@ -30,7 +30,7 @@ func (read *dayRead) weigh(b beside) error {
 	return nil
 }
 
-// against returns why a read is not the day; empty: it is.
+// against returns why a read is not proven; empty: it is.
 func (read *dayRead) against(b beside) string {
 	want, came, isCounted := read.counted(b.service)
 	isWitnessed := read.Control == schema.ControlMatched || !read.isOver(b.day)
@@ -61,8 +61,8 @@ func (read *dayRead) against(b beside) string {
 		"SPENDSYNC_SERVICE_FILE", came, read.seen.Total)
 }
 
-// counted returns how many of the rows the service counts, also in words, and whether it states their number, which it
-// records.
+// counted returns how many rows are to be compared with total_rows, by number and in words, and whether the service
+// states a usable total_rows. It records the total.
 func (read *dayRead) counted(s *service.Service) (want int64, came string, isCounted bool) {
 	want, isCounted = read.came(), read.seen.Total >= 0
 	came = cli.Count(int(want), "row")
@@ -80,16 +80,16 @@ func (read *dayRead) counted(s *service.Service) (want int64, came string, isCou
 	return want, came, isCounted
 }
 
-// isAlike reports whether another read has the same rows.
+// isAlike reports whether another read had the same rows.
 func (read *dayRead) isAlike(b beside) bool {
 	return slices.Contains(b.earlier, read.hash) ||
 		b.stored != nil && b.stored.Refused == 0 && b.stored.ContentHash == read.hash
 }
 
-// mayReplace decides whether a read that is the day replaces what is stored, by three sentences. It never does against
-// the service's own sum, nor with refused rows over a finished day that was whole. With less than half of the stored
-// rows or spend it does once the service's own sum is that of the read, or the next run reads the same keys and spend.
-// The first result is those of a read that waits for that.
+// mayReplace returns an error unless a proven read may replace the stored day. It may never do so against the control
+// total, nor with refused rows over a finished day that was complete. A read with less than half of the stored rows or
+// spend may do so if the control total agrees, or once the next run reads the same keys and spend; waiting is the hash
+// to compare with in the next run.
 func (read *dayRead) mayReplace(b beside) (waiting string, err error) {
 	known, refused := b.stored, int(read.DayRows.Refused)
 	switch {
@@ -113,13 +113,13 @@ func (read *dayRead) mayReplace(b beside) (waiting string, err error) {
 		read.sums.Rows, read.sums.Spend, known.Sums.Rows, known.Sums.Spend))
 }
 
-// losesMost reports whether a read has less than half of the stored rows or of their spend, or none of them.
+// losesMost reports whether a read has less than half of the stored rows or of their spend.
 func (read *dayRead) losesMost(known *manifest.Day) bool {
 	rows, was := read.sums.Rows+read.DayRows.Refused, known.Sums
 	return rows*2 < was.Rows || was.Spend > 0 && read.sums.Spend*2 < was.Spend
 }
 
-// unproven returns the error of a read that proves nothing.
+// unproven returns the error for a read that is not proven.
 func (read *dayRead) unproven(b beside, why string) error {
 	if read.noSum != "" {
 		why += "; the service gives no sum of its own: " + read.noSum

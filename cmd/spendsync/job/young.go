@@ -12,15 +12,15 @@ import (
 	"spendsync/schema"
 )
 
-// hasNothing reports whether the service answered that there is nothing under the question for a day.
+// hasNothing reports whether the service answered that it has no report of a day.
 func hasNothing(err error) bool {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	return ok && (e.Status == 404 || e.Status == 410 || e.Status == 204)
 }
 
-// begins moves the account's first day behind the days before a young account's first: the service has nothing under
-// the question for them, its own sums have nothing either, no earlier day is stored, and a later day has rows. They are
-// named once, and no later run asks for them.
+// begins sets the first day of an account that is younger than the report's reach. It skips the leading days for which
+// the service has no report and a control total of 0, if no earlier day is stored and a later day has rows. The run
+// reports them once, and no later run requests them.
 func (r *run) begins(ctx context.Context, c *copiedDays) {
 	known, byDay := r.s.storedAccount(), map[schema.Date]*copiedDay{}
 	for _, d := range c.days {
@@ -56,7 +56,7 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 		int(r.first-first))
 }
 
-// hasRows reports whether a day has rows, by this run or by the store.
+// hasRows reports whether any day has rows, stored or read now.
 func (c *copiedDays) hasRows(stored *manifest.Account) bool {
 	for _, d := range stored.Days {
 		if d.Sums.Rows > 0 {
