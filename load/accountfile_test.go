@@ -10,8 +10,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestAccountFile_HasOneAccountAlone asks for one account by every name that the whole warehouse has, and by every way
-// into the engine: no answer and no refusal names the other account.
+// TestAccountFile_HasOneAccountAlone queries one account, by every table and view of the warehouse and through every
+// entry point of the engine. No answer and no error mentions the other account.
 func TestAccountFile_HasOneAccountAlone(t *testing.T) {
 	r := withTwoAccounts(t, quickDir(t))
 	checkStore(t, r.dir)
@@ -82,8 +82,8 @@ func TestAccountFile_HasOneAccountAlone(t *testing.T) {
 	}
 }
 
-// TestAccountFile_IsOfTheSecondAccountOn: a store of one account has no such file, the second account brings both, and
-// one that is missing is named with its repair.
+// TestAccountFile_IsOfTheSecondAccountOn: a store of one account has no account files. The second account creates a
+// file for both, and a missing file is reported with its repair.
 func TestAccountFile_IsOfTheSecondAccountOn(t *testing.T) {
 	r := newRun(t, quickDir(t))
 	r.mustSync(twoDays())

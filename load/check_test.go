@@ -13,8 +13,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestBuild_ChecksWhatIsOnDisk holds that nothing of what the engine wrote is
-// left in it when it is asked for the check: a file that is another one by then is seen.
+// TestBuild_ChecksWhatIsOnDisk: the check reads the file and no cached block, so it notices when the file on disk was
+// replaced.
 func TestBuild_ChecksWhatIsOnDisk(t *testing.T) {
 	dir, other := quickDir(t), quickDir(t)
 	m := newRun(t, dir).mustSync(twoDays())
@@ -87,8 +87,8 @@ func alteredWarehouse(t *testing.T, dir, statement string) (path string, o Optio
 	return path, o
 }
 
-// TestVerify_ComparesTheLedgersTables: the runs and the coverage in DuckDB are those of their Parquet files. The other
-// tables: TestCompareRows.
+// TestVerify_ComparesTheLedgersTables: verify compares the runs and the coverage in DuckDB with their Parquet files.
+// For the other tables see TestCompareRows.
 func TestVerify_ComparesTheLedgersTables(t *testing.T) {
 	dir := quickDir(t)
 	m := newRun(t, dir).mustSync(twoDays())
@@ -103,8 +103,8 @@ func TestVerify_ComparesTheLedgersTables(t *testing.T) {
 	}
 }
 
-// TestVerify_TellsLittleMemoryFromDamage: a check that runs out of memory is repeated with more, and does not report
-// damage that does not exist.
+// TestVerify_TellsLittleMemoryFromDamage: a check that runs out of memory is repeated with more memory, and reports no
+// damage.
 func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
 	dir := quickDir(t)
 	v := &verifier{dir: dir, manifest: newRun(t, dir).mustSync(twoDays())}
@@ -121,8 +121,8 @@ func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
 	}
 }
 
-// TestPublish_BeginsAgainWithAllMemory: an engine that cannot even create its tables with the first memory limit is
-// replaced by one with all memory.
+// TestPublish_BeginsAgainWithAllMemory: if the first memory limit does not even suffice to create the tables, a new
+// engine starts with the full limit.
 func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
 	r := newRun(t, quickDir(t))
 	r.opts.DuckDB.FirstMemory = "600KiB"
@@ -147,8 +147,8 @@ func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
 	}
 }
 
-// TestVerify_NamesUnprovenReports: the proof is the first run that stored rows, or a campaign of the report that the
-// settings have.
+// TestVerify_NamesUnprovenReports: a report is proven by the first run that stored rows, or by a campaign of it with
+// settings.
 func TestVerify_NamesUnprovenReports(t *testing.T) {
 	dir := quickDir(t)
 	newRun(t, dir).mustSync(twoDays())

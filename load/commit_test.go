@@ -16,7 +16,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// farFiles have one folder on another file system: no rename leads in or out.
+// farFiles simulate one folder on another file system: no file can be renamed into it or out of it.
 type farFiles struct {
 	durable.FS
 	at string // "/parquet"
@@ -30,7 +30,7 @@ func (d farFiles) Rename(from, to string) error {
 	return d.FS.Rename(from, to)
 }
 
-// begun is a store in which a commit was started before a folder became a link.
+// begun returns a store in which a commit has started and then a folder was replaced by a link.
 func (p *preparedCommit) begun(t testing.TB) (string, *manifest.Manifest) {
 	t.Helper()
 	dir, is := p.copy(t)
@@ -63,7 +63,7 @@ func TestFaults_AnyCallOfACommitThatCopies(t *testing.T) {
 	}
 }
 
-// TestPowerLoss_DuringACommitThatCopies loses the power at every moment of that.
+// TestPowerLoss_DuringACommitThatCopies loses power at every moment while such a commit is finished.
 func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
 		dir := filepath.Join(root, "data")
 		copyStore(t, begun, dir)
 		d := newFrailFiles(t, root)
-		promised := true // the record is durable: nothing but the new generation may be found
+		promised := true // the record is durable, so the new generation must be found
 		tried := powerLosses(t, st, d, dir, powerStride(3), &promised)
 		o := sceneOptions(durable.Disk{FS: farFiles{d, at}})
 		if err := o.filled().place(dir).End(); err != nil {

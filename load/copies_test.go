@@ -10,8 +10,9 @@ import (
 	"spendsync/schema"
 )
 
-// TestCopies_TellZeroFromUnknown reads the coverage and the runs from Parquet alone, over two runs a month apart: a
-// failed run between them is published with the second, and unchanged files of the first month stay the same.
+// TestCopies_TellZeroFromUnknown reads the coverage and the runs from Parquet alone, over two runs a month apart. A
+// failed run between them is published with the second one, and the files of the first month stay if they are
+// unchanged.
 func TestCopies_TellZeroFromUnknown(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.mustSync(twoDays())
@@ -80,7 +81,7 @@ func TestCopies_TellZeroFromUnknown(t *testing.T) {
 		t.Error("days of which nothing changed were written again")
 	}
 
-	// A damaged file of runs has them again with the next run, for they follow from the ledger.
+	// A damaged file of runs is made again from the ledger by the next run.
 	read("ops_run/account=acme/month=2027-01-01", &runs)
 	spoiled(t, filepath.Join(r.dir, "parquet/ops_run/account=acme/month=2027-01-01/data.parquet"), []byte("x"))
 	r.mustSync(nil)
@@ -90,7 +91,7 @@ func TestCopies_TellZeroFromUnknown(t *testing.T) {
 		t.Errorf("%d runs after a damage, %d before", len(runs), len(before))
 	}
 
-	// What is known of a file is replaced, not added to.
+	// The row of a changed file is replaced, not added.
 	if got := query(t, r.dir, "SELECT count(*) - count(DISTINCT path), count(*) FILTER (WHERE table_name = 'ops_run') "+
 		"FROM ops.file"); got != "0|2" {
 		t.Errorf("ops.file has %s", got)

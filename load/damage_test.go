@@ -22,8 +22,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// damageStride is how many bytes lie between two places that are damaged: each
-// file has some hundred in the usual run, and every byte in .ci/long.
+// damageStride is the number of bytes between two damaged places. A usual run damages about a hundred places of each
+// file, and .ci/long every byte.
 func damageStride(size, usual int) int {
 	if schematest.Times(0, 0, 1) == 1 {
 		return 1
@@ -34,8 +34,8 @@ func damageStride(size, usual int) int {
 	return max(1, size/usual)
 }
 
-// spoiled puts other bytes in place of a file, which may be linked from other
-// stores.
+// spoiled replaces a file by one with other bytes. It does not write in place, because other stores may share the file
+// by a link.
 func spoiled(t testing.TB, path string, b []byte) {
 	t.Helper()
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -46,8 +46,8 @@ func spoiled(t testing.TB, path string, b []byte) {
 	}
 }
 
-// rawOf rebuilds a day's rows from the replies of a scene. These contain only the day, so the stored rows stand for
-// the service's rows.
+// rawOf is the ReadRaw of a scene. A scene's replies contain only the date, so it returns the rows that the scene
+// stores for it.
 func rawOf(after string) ReadRaw {
 	return func(account string, d schema.Date, _ []schema.Piece, pages iter.Seq2[[]byte, error]) (*schema.SpendRows,
 		error) {
@@ -69,7 +69,7 @@ func rawOf(after string) ReadRaw {
 	}
 }
 
-// textsOf are replies as texts, until one cannot be read.
+// textsOf returns replies as texts, up to the first that cannot be read.
 func textsOf(pages iter.Seq2[[]byte, error]) (texts []string, err error) {
 	for page, err := range pages {
 		if err != nil {
@@ -80,13 +80,13 @@ func textsOf(pages iter.Seq2[[]byte, error]) (texts []string, err error) {
 	return texts, nil
 }
 
-// TestDamage_VerifyNamesTheFile cuts every kind of file at its bytes, and flips
-// bits in it: verify names that file, and what repairs it.
+// TestDamage_VerifyNamesTheFile truncates every kind of file at many places and flips bits in it. Verify names the file
+// and its repair.
 func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
-	files := map[string]string{ // what repairs it
+	files := map[string]string{ // path: its repair
 		manifest.FileName: durable.RepairBackup, st.is.Parts["acme"].Path: durable.RepairBackup,
 		duck.FileName: durable.RepairRebuild, ledger: manifest.RepairLost,
 		manifest.RawPath("acme", day, 1): "spendsync sync --from 2026-11-20 --to 2026-11-20, or the next sync " +
@@ -148,7 +148,7 @@ func checkDamage(t *testing.T, st *sceneStores, dir, path, repair, what string) 
 	report, err := Verify(context.Background(), dir, o, rawOf(st.after))
 	var d *durable.Damage
 	switch {
-	case errors.As(err, &d): // without a manifest nothing is known
+	case errors.As(err, &d): // a damaged manifest: verify cannot check anything
 	case err != nil:
 		t.Errorf("%s %s: %v", path, what, err)
 		return
@@ -166,7 +166,7 @@ func checkDamage(t *testing.T, st *sceneStores, dir, path, repair, what string) 
 	}
 }
 
-// rebuild publishes as the command of that name does.
+// rebuild publishes as 'spendsync repair rebuild' does.
 func rebuild(t testing.TB, dir string) (Preview, error) {
 	t.Helper()
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
@@ -190,7 +190,7 @@ func rebuild(t testing.TB, dir string) (Preview, error) {
 	return preview, errors.Join(err, g.Discard())
 }
 
-// TestDamage_RebuildMends damages every file that follows from others, at once.
+// TestDamage_RebuildMends damages all derived files at once.
 func TestDamage_RebuildMends(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -226,8 +226,8 @@ func TestDamage_RebuildMends(t *testing.T) {
 	}
 }
 
-// TestDamage_RebuildNamesWhatItCannotMend: no file of the store may change, and each damaged one is named with what
-// brings it back.
+// TestDamage_RebuildNamesWhatItCannotMend: a rebuild changes no file of the store, and names each damaged one with its
+// repair.
 func TestDamage_RebuildNamesWhatItCannotMend(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -236,7 +236,7 @@ func TestDamage_RebuildNamesWhatItCannotMend(t *testing.T) {
 	limits := manifest.PartPath(schema.AccountLimits.Table, "acme", 0)
 	spend := manifest.PartPath(schema.SpendDaily.Table, "acme", day)
 	lost := manifest.RepairLost
-	for name, damaged := range map[string]map[string]string{ // by path: what brings it back
+	for name, damaged := range map[string]map[string]string{ // repairs by path
 		"files":  {campaigns: lost, limits: lost, spend: durable.RepairReplay},
 		"ledger": {ledger: lost},
 	} {

@@ -13,7 +13,7 @@ import (
 	"spendsync/schema"
 )
 
-// A run opens the store, stages a day that is proven, publishes it, and everybody reads.
+// A run opens the store, stages a proven day and publishes it. Then readers see the day.
 func Example() {
 	if err := storeADay(context.Background()); err != nil {
 		fmt.Println(err)

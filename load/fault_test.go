@@ -19,7 +19,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// manner is how a call fails.
+// manner is a way in which a call fails.
 type manner struct {
 	after, always bool
 	errno         syscall.Errno
@@ -48,8 +48,8 @@ func manners() (all []manner) {
 	return all
 }
 
-// strideOf is how many calls lie between two that fail: four times the usual stride by default, the usual one in
-// .ci/run, and 1 in .ci/long.
+// strideOf returns the number of calls between two failing ones: four times the usual stride by default, the usual one
+// in .ci/run, and 1 in .ci/long.
 func strideOf(usual int) int {
 	if testing.Short() {
 		return usual*5 + 1
@@ -57,7 +57,7 @@ func strideOf(usual int) int {
 	return schematest.Times(usual*4, usual, 1)
 }
 
-// mannersOf are the manners to try on the k-th call.
+// mannersOf returns the manners to try on the k-th call.
 func mannersOf(k int) []manner {
 	all := manners()
 	if schematest.Times(0, 0, 1) == 1 {
@@ -70,9 +70,8 @@ func (m manner) disk(at int) *loadtest.Faults {
 	return &loadtest.Faults{At: at, After: m.after, Always: m.always, Errno: m.errno}
 }
 
-// enumerate tries a piece of work with every call failing. prepare gives a store
-// to work on; work runs on it; then the store must be settled. It returns how many
-// cases there were and how many of the faults the work got over.
+// enumerate runs work once for each of its calls, with that call failing. prepare creates the store for work, and
+// settled must hold for it afterwards. It returns the number of cases, and the number of faults that work survived.
 func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare func(t testing.TB) (dir string,
 	isNew *manifest.Manifest), work func(dir string, o Options) error) {
 	t.Helper()
@@ -85,7 +84,7 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 	}, prepare, work)
 }
 
-// failEach does what enumerate does with some of the calls, counted from 1.
+// failEach is enumerate for some of the calls, counted from 1.
 func failEach(t *testing.T, st *sceneStores, name string, pick func(calls []string) []int,
 	prepare func(t testing.TB) (dir string, isNew *manifest.Manifest), work func(dir string, o Options) error) {
 	t.Helper()
@@ -141,8 +140,8 @@ func failEach(t *testing.T, st *sceneStores, name string, pick func(calls []stri
 		cases, survived, after)
 }
 
-// generationsIn are the generations that a disturbed run has made: the one that is
-// published and the one on its way. A run that first ended another's commit made two.
+// generationsIn returns the generations that a disturbed run may have created: the published one and that of a started
+// commit. A run that first finished another's commit may have created two.
 func generationsIn(dir string) (made []*manifest.Manifest) {
 	if m, err := manifest.Read(dir); err == nil {
 		made = append(made, m)
@@ -161,7 +160,7 @@ func generationsIn(dir string) (made []*manifest.Manifest) {
 			continue
 		}
 		b, err := os.ReadFile(filepath.Join(dir, mv.From))
-		if err != nil { // it has moved
+		if err != nil { // the commit has moved the file
 			b, err = os.ReadFile(filepath.Join(dir, mv.To))
 		}
 		to := filepath.Join(aside, mv.To)
@@ -186,8 +185,8 @@ func (st *sceneStores) committedIn(dir string) *manifest.Manifest {
 	return st.was
 }
 
-// TestFaults_AnyCallOfARun fails every call of a whole run, from the opening of the store to its closing. Without a
-// commit record the store is unchanged; the calls of the commit itself are tried more thoroughly below.
+// TestFaults_AnyCallOfARun fails every call of a run, from opening the store to closing it. Without a commit record the
+// store is unchanged. The calls of the commit are tested more thoroughly by TestFaults_AnyCallOfACommit.
 func TestFaults_AnyCallOfARun(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -200,8 +199,7 @@ func TestFaults_AnyCallOfARun(t *testing.T) {
 		func(dir string, o Options) error { return sceneSecond().do(t.Context(), dir, o) })
 }
 
-// preparedCommit is a store in which a run is about to commit, and one in which
-// its record is in its place.
+// preparedCommit is a store in which a run is about to commit, and a copy in which the commit record is in its place.
 type preparedCommit struct {
 	dir    string // before the record is written
 	record commit.Record
@@ -246,7 +244,7 @@ func (p *preparedCommit) copy(t testing.TB) (string, *manifest.Manifest) {
 	return dir, p.is
 }
 
-// commit does what the run was about to do.
+// commit does the commit that was prepared.
 func (p *preparedCommit) commit(dir string, o Options) error {
 	o = o.filled()
 	s := &Store{dir: dir, account: "acme", opts: o}
@@ -258,7 +256,7 @@ func (p *preparedCommit) commit(dir string, o Options) error {
 	return err
 }
 
-// TestFaults_AnyCallOfACommit fails every call from the record on.
+// TestFaults_AnyCallOfACommit fails every call from writing the commit record on.
 func TestFaults_AnyCallOfACommit(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -266,8 +264,8 @@ func TestFaults_AnyCallOfACommit(t *testing.T) {
 	enumerate(t, st, "a commit", 1, p.copy, p.commit)
 }
 
-// TestFaults_AnyCallOfARecovery fails every call of a start that finishes another run's commit: one without moved
-// files, and one half way.
+// TestFaults_AnyCallOfARecovery fails every call of a start that finishes another run's commit, which has moved no
+// file, or half of them.
 func TestFaults_AnyCallOfARecovery(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()
@@ -302,8 +300,8 @@ func TestFaults_AnyCallOfARecovery(t *testing.T) {
 	}
 }
 
-// TestFaults_VerifyTellsTheDiskFromDamage fails every call of a verification: what
-// could not be read is the disk's trouble, never a damage.
+// TestFaults_VerifyTellsTheDiskFromDamage fails every call of a verification, which must report an error of the disk
+// and never damage.
 func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -330,10 +328,10 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 			left := d.Die()
 			if err == nil && (d.Struck() == "" || strings.HasPrefix(d.Struck(), "close") ||
 				strings.HasPrefix(d.Struck(), "unlock")) {
-				continue // files are read at the same time: the count may differ a little
+				continue // files are read concurrently, so the number of calls varies
 			}
 			if err == nil && m.after && len(r.Damages) == 0 {
-				continue // all was read before the call failed
+				continue // everything was read before the call failed
 			}
 			if !errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged) {
 				t.Errorf("call %d (%s) fails %s: %+v, %v", k, d.Struck(), m, r, err)

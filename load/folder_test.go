@@ -17,14 +17,14 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestStore_InAFolderOfAnyName: what means something to SQL, to a pattern of file names or
-// to a data source name is a letter like any other in the name of the data folder.
+// TestStore_InAFolderOfAnyName: characters with a meaning in SQL, in globs or in data source names are allowed in the
+// path of the data directory.
 func TestStore_InAFolderOfAnyName(t *testing.T) {
 	schematest.Long(t)
 	for _, name := range []string{"a*b", "a[b]", "it's", "50%", "a\\b"} {
 		t.Run(name, func(t *testing.T) {
 			r := newRun(t, filepath.Join(t.TempDir(), name))
-			for range 2 { // from nothing, and carried forward
+			for range 2 { // build the DuckDB file, then carry it forward
 				r.mustSync(twoDays())
 				r.at = r.at.Add(time.Hour)
 			}
@@ -36,8 +36,8 @@ func TestStore_InAFolderOfAnyName(t *testing.T) {
 	}
 }
 
-// TestOpen_RefusesAFolderThatDuckDBCannotWriteIn: DuckDB looks for its log in another folder if a question mark is in
-// the name. This is reported before any file is made.
+// TestOpen_RefusesAFolderThatDuckDBCannotWriteIn: with a question mark in its path, DuckDB would look for its log in
+// another folder. Open refuses such a folder before it creates any file.
 func TestOpen_RefusesAFolderThatDuckDBCannotWriteIn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a?b", "data")
 	s, err := Open(t.Context(), dir, "acme", Options{})
@@ -49,8 +49,7 @@ func TestOpen_RefusesAFolderThatDuckDBCannotWriteIn(t *testing.T) {
 	}
 }
 
-// TestOpen_IsNotHeldUpByAPipe: a lock file that is something else than a file is refused
-// at once.
+// TestOpen_IsNotHeldUpByAPipe: Open does not block if the lock file is not a regular file, but refuses it.
 func TestOpen_IsNotHeldUpByAPipe(t *testing.T) {
 	dir := t.TempDir()
 	newRun(t, dir).mustSync(twoDays())
@@ -84,8 +83,8 @@ func TestOpen_IsNotHeldUpByAPipe(t *testing.T) {
 	}
 }
 
-// TestOpen_LocksThroughNoLink: a link in the place of a lock file, or of their folder, is refused, and
-// nothing is made or locked where it leads.
+// TestOpen_LocksThroughNoLink: Open refuses a link in place of a lock file or of the folder of lock files, and creates
+// and locks nothing at its target.
 func TestOpen_LocksThroughNoLink(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	newRun(t, dir).mustSync(twoDays())
@@ -114,8 +113,8 @@ func TestOpen_LocksThroughNoLink(t *testing.T) {
 	}
 }
 
-// TestStore_OddFilesHoldNothingUp puts a pipe, a device or a file that is far too large in the place of each
-// kind of file: verify names it, and a run neither waits for it nor fills its memory with it.
+// TestStore_OddFilesHoldNothingUp replaces each kind of file by a pipe, a device and a huge file. Verify names the
+// file, and a run neither blocks nor fills its memory.
 func TestStore_OddFilesHoldNothingUp(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "data")
 	if err := sceneSecond().do(t.Context(), whole, sceneOptions(durable.OS)); err != nil {

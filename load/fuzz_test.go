@@ -17,8 +17,7 @@ import (
 	"spendsync/schema"
 )
 
-// resealed gives a mutated text the checksum that it would have: else nothing but
-// the checksum would be tried.
+// resealed returns a mutated text with a correct checksum. Otherwise fuzzing would test only the checksum.
 func resealed(text []byte) []byte {
 	text = bytes.Clone(text)
 	if hash := durable.FindSeal(text); hash != nil {
@@ -28,8 +27,8 @@ func resealed(text []byte) []byte {
 	return text
 }
 
-// FuzzManifest: an accepted manifest is usable, names no file outside the store, and stays the same when it is written
-// and read again.
+// FuzzManifest: an accepted manifest names no file outside the store, can be used, and is unchanged after it was
+// encoded and decoded.
 func FuzzManifest(f *testing.F) {
 	whole := manifest.New()
 	whole.Generation, whole.RunID, whole.Version = 7, "01M7ZQ7Q1CJQD27Z3YZZYE4RDW", "1.0.0"
@@ -80,7 +79,7 @@ func FuzzManifest(f *testing.F) {
 			for d := range a.Days {
 				_ = a.RawPages(d)
 			}
-			// A first day far in the past is a long list, and no harm.
+			// Listing the days since a first day in the distant past is slow but correct.
 			if a.Since > schema.DateOf(now)-10_000 {
 				_ = a.Coverage(name, now)
 			}
@@ -110,8 +109,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// FuzzCommitRecord: a commit record that is taken moves and removes nothing outside
-// of the store.
+// FuzzCommitRecord: an accepted commit record moves and removes nothing outside of the store.
 func FuzzCommitRecord(f *testing.F) {
 	head := `{"format": 2, "checksum": "` + durable.Unsealed + `", "run_id": "R", "base_generation": 1, ` +
 		`"generation": 2, "staging": `
@@ -140,7 +138,7 @@ func FuzzCommitRecord(f *testing.F) {
 	})
 }
 
-// FuzzLedger: an accepted ledger stays the same when it is written and read again.
+// FuzzLedger: an accepted ledger is unchanged after it was encoded and decoded.
 func FuzzLedger(f *testing.F) {
 	text, err := manifest.EncodeLedger(manifest.LedgerRows{
 		Runs: []schema.Run{{AccountID: "acme", Command: "sync", ExitCode: 4,
@@ -160,7 +158,7 @@ func FuzzLedger(f *testing.F) {
 		}
 		text, err := manifest.EncodeLedger(rows)
 		if err != nil {
-			return // an instant beyond year 9999 has no text
+			return // instants after the year 9999 cannot be encoded
 		}
 		again, err := manifest.DecodeLedger("ledger/x", bytes.NewReader(text))
 		if err != nil || !reflect.DeepEqual(again, rows) {
@@ -169,12 +167,12 @@ func FuzzLedger(f *testing.F) {
 	})
 }
 
-// partition returns the partition in the path of a part.
+// partition matches the path of a Parquet file or a reply, with its partition.
 var partition = regexp.MustCompile(`^(?:parquet/([a-z_0-9]+)|raw/spend_report)/account=([^/]+)/` +
 	`(?:day|seen|month)=([0-9-]+)/[^/]+$`)
 
-// FuzzPartition: a name that may be an account's gives paths within the store, one
-// for each account and day, also in the flat staging area.
+// FuzzPartition: the paths for any valid account name are inside the store, and are different for different accounts
+// and days, in the flat staging area as well.
 func FuzzPartition(f *testing.F) {
 	f.Add("acme", int32(20_000), 1)
 	f.Add("../acme", int32(0), 0)
@@ -188,7 +186,7 @@ func FuzzPartition(f *testing.F) {
 		d := schema.Date(day)
 		parsed, err := schema.ParseDate(d.String())
 		if err != nil || parsed != d {
-			return // no day that a report could have
+			return // not a possible report day
 		}
 		for _, path := range []string{
 			manifest.PartPath(schema.SpendDaily.Table, account, d),

@@ -18,8 +18,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestPutGroups_IsAsPutHistory: advancing the campaigns whose rules differ gives the file of advancing all of them, and
-// DuckDB its rows.
+// TestPutGroups_IsAsPutHistory: advancing only the campaigns whose rules have changed gives the same file and the same
+// DuckDB rows as advancing all of them.
 func TestPutGroups_IsAsPutHistory(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -11,19 +11,19 @@ import (
 	"spendsync/schema"
 )
 
-// TestIntraday_KeepsEachReadOfAnOpenDay: a read that finds the open day grown adds a line for each campaign; a read
-// that finds it unchanged, and a read of a day that is over, add none.
+// TestIntraday_KeepsEachReadOfAnOpenDay: a read of an open day whose rows have changed adds a line for each campaign. A
+// read without changes, or after the day is over, adds none.
 func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 	dir := quickDir(t)
 	open := schema.NewDate(2026, 11, 20)
 	at := open.Start().Add(9 * time.Hour)
 	for i, step := range []struct {
-		spend []schema.Money // of two campaigns
+		spend []schema.Money // of the two campaigns
 		after time.Duration
 	}{
 		{[]schema.Money{5, 0}, 0},
 		{[]schema.Money{7, 0}, time.Hour},
-		{[]schema.Money{7, 0}, 2 * time.Hour}, // nothing came
+		{[]schema.Money{7, 0}, 2 * time.Hour}, // unchanged
 		{[]schema.Money{9, 4}, 3 * time.Hour},
 		{[]schema.Money{12, 6}, 20 * time.Hour}, // the day is over
 	} {

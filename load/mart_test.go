@@ -12,8 +12,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// flatView is a view with the columns of a mart: those that are given, and what
-// fits the column's type for the rest.
+// flatView returns a view with the columns of a mart. Columns that are not given have some value of the column's type.
 func flatView(m schema.Mart, from string, given map[string]string) duck.View {
 	var list []string
 	for _, c := range m.Columns {
@@ -37,7 +36,7 @@ func flatView(m schema.Mart, from string, given map[string]string) duck.View {
 		IsTable: true, Reads: []string{"main.spend_daily", "main.campaign_history"}}
 }
 
-// martViews are small stand-ins for the questions, which load does not know.
+// martViews are small models for these tests: package load does not know the real ones.
 func martViews() []duck.View {
 	days := flatView(schema.Marts[0], "main.spend_daily AS s LEFT JOIN main.campaign_history AS h ON h.account_id = "+
 		"s.account_id AND h.campaign_id = s.campaign_id AND h.version_no = 1 GROUP BY ALL",
@@ -113,8 +112,8 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	}
 }
 
-// TestMarts_FollowWhatBecameKnownOfThePast has a campaign whose settings arrive
-// long after its days: months that no run reads any more are written again.
+// TestMarts_FollowWhatBecameKnownOfThePast: if the settings of a campaign arrive long after its days, the files of past
+// months are rewritten, although no run reads their days again.
 func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.opts.DuckDB.Views = martViews()
@@ -153,9 +152,8 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 	}
 }
 
-// TestMarts_AndViewsThatFailHoldNothingBack has a view that cannot be made and a
-// mart whose view gives what its table forbids: the numbers are published, and
-// the next run, which can, makes up for it.
+// TestMarts_AndViewsThatFailHoldNothingBack: if a view cannot be made, or the view of a mart returns a value that its
+// table forbids, the numbers are published nevertheless, and the next run that can makes the models.
 func TestMarts_AndViewsThatFailHoldNothingBack(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.opts.DuckDB.Views = append(martViews(), duck.View{Schema: "mart", Name: "broken",

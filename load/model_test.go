@@ -33,7 +33,7 @@ type modelKey struct{ campaign, creative, source string }
 type modelRow struct {
 	spend          schema.Money
 	clicks         int64
-	first, changed schema.Instant // in the warehouse only, as is the run
+	first, changed schema.Instant // set only in the model of the warehouse, like run
 	lastRun        string
 }
 
@@ -53,7 +53,7 @@ type modelVersion struct {
 	deleted  bool
 }
 
-// modelWarehouse is what should be stored.
+// modelWarehouse is the content that should be stored.
 type modelWarehouse struct {
 	since   int
 	days    map[int]map[modelKey]modelRow
@@ -80,7 +80,7 @@ func dayOf(at time.Time) int {
 
 func dayText(d int) string { return time.Unix(int64(d)*86400, 0).UTC().Format("2006-01-02") }
 
-// overAt is when a day is over in Chicago.
+// overAt returns when a day is over in Chicago.
 func overAt(d int) time.Time {
 	y, m, dd := time.Unix(int64(d)*86400, 0).UTC().Date()
 	return time.Date(y, m, dd+1, 0, 0, 0, 0, chicago)
@@ -174,7 +174,7 @@ type modelWorld struct {
 	bids map[string]schema.Money
 	is   modelWarehouse
 	runs int
-	seen map[string]int // what happened
+	seen map[string]int // counts the events, by kind
 	log  []string
 }
 
@@ -186,7 +186,7 @@ func newModelWorld(t testing.TB, seed, sequence uint64) *modelWorld {
 			missed: map[string]int{}},
 		seen: map[string]int{},
 	}
-	// Near the ends of summer and of winter time.
+	// Near the changes to and from daylight saving time.
 	w.at = []time.Time{time.Date(2026, 10, 30, 17, 0, 0, 0, time.UTC), time.Date(2026, 3, 6, 4, 30, 0, 0,
 		time.UTC)}[w.r.IntN(2)]
 	for d := dayOf(w.at) - 3; d <= dayOf(w.at); d++ {
@@ -222,7 +222,7 @@ func (w *modelWorld) changeBids() {
 	w.bids[id] = schema.Money(1 + w.r.IntN(4))
 }
 
-// planned are the days that a run reads: today, and some of those in reach.
+// planned returns the days that a run reads: today, and random days within reach.
 func (w *modelWorld) planned() map[int]map[modelKey]modelRow {
 	today := dayOf(w.at)
 	read := map[int]map[modelKey]modelRow{today: w.days[today]}
@@ -234,7 +234,7 @@ func (w *modelWorld) planned() map[int]map[modelKey]modelRow {
 	return read
 }
 
-// sync is one run, which may be disturbed. The next start shows whether it was published.
+// sync does one run, which may be disturbed. The next start shows whether it was published.
 func (w *modelWorld) sync(disturbed bool) {
 	w.runs++
 	id := fmt.Sprintf("run%03d", w.runs)
@@ -315,7 +315,7 @@ func (w *modelWorld) generation() int64 {
 	return m.Generation
 }
 
-// open starts as the next run does, and returns what it finds.
+// open opens the store as the next run does, and returns the published manifest.
 func (w *modelWorld) open() int64 {
 	s, err := Open(context.Background(), w.dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
 	if err != nil {
@@ -329,8 +329,8 @@ func (w *modelWorld) open() int64 {
 	return s.Manifest().Generation
 }
 
-// rebuild builds the DuckDB file from nothing, in some cases after damage. What does not follow from other tables is
-// refused by its name, and comes back from a backup.
+// rebuild builds the DuckDB file from nothing, in some cases after damage. Damage of a file that is not derived is an
+// error that names the file, which is then restored from a backup.
 func (w *modelWorld) rebuild() {
 	if w.generation() == 0 {
 		return
@@ -384,7 +384,7 @@ func (w *modelWorld) rebuild() {
 	w.seen[what]++
 }
 
-// step does one thing, whatever comes.
+// step does one random event.
 func (w *modelWorld) step() {
 	switch n := w.r.IntN(20); {
 	case n < 5:
@@ -408,7 +408,7 @@ func (w *modelWorld) step() {
 	}
 }
 
-// checkParquet compares the files with the model, and the coverage.
+// checkParquet compares the Parquet files and the coverage with the model.
 func (w *modelWorld) checkParquet() {
 	m, err := manifest.Read(w.dir)
 	if errors.Is(err, durable.ErrEmpty) && len(w.is.days) == 0 {
@@ -479,7 +479,7 @@ func versionLines(t testing.TB, path string) (lines []string) {
 	return lines
 }
 
-// lines are what the model holds.
+// lines returns the rows of the model as texts.
 func (w *modelWorld) lines() (want []string) {
 	for d, rows := range w.is.days {
 		for k, r := range rows {
@@ -537,8 +537,7 @@ func (w *modelWorld) compare(where string, got []string) {
 	w.t.Errorf("%s is not as the model says:\n%s", where, cmp.Or(b.String(), "a line occurs more than once"))
 }
 
-// checkDuckDB compares what analysts see with the model, once the store has been
-// published as of now.
+// checkDuckDB compares the DuckDB file with the model, after a publication as of now.
 func (w *modelWorld) checkDuckDB() {
 	a, err := ducktest.Query(context.Background(), w.dir, `
 		SELECT 'spend' AS what, report_date, campaign_id, creative_id, source_id, (spend * 1000000)::BIGINT || '/' ||
@@ -572,7 +571,7 @@ func (w *modelWorld) checkDuckDB() {
 	w.compare("DuckDB", got)
 }
 
-// TestModel_AnySequence applies random sequences of all possible events to a store and a model.
+// TestModel_AnySequence applies random sequences of all possible events to a store and a model, and compares them.
 func TestModel_AnySequence(t *testing.T) {
 	t.Parallel()
 	sequences, seed := schematest.Times(1, 2, 500), schematest.Seed(t)

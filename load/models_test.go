@@ -16,8 +16,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestModels_FollowTheirInputs: whatever becomes of the days, the table of a model has what its question gives; only
-// what reads something else than before is made again; and verify finds where a table holds other rows.
+// TestModels_FollowTheirInputs: after any change of the days, the table of a model has the rows that its query returns;
+// only models whose inputs have changed are made again; and verify detects a table with other rows.
 func TestModels_FollowTheirInputs(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)
@@ -44,7 +44,7 @@ func TestModels_FollowTheirInputs(t *testing.T) {
 	for _, step := range []struct {
 		name    string
 		do      func()
-		isOther bool // whether other days are complete, or October has other rows
+		isOther bool // other days are complete, or October has other rows
 	}{
 		{"the first load", func() {}, true},
 		{"nothing new", func() {}, false},

@@ -19,19 +19,18 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// frailFiles are real files that also record their state after a power loss: the content that was synced, under the
-// names that were synced. Everything else may exist afterwards, completely or in part, or not.
+// frailFiles are real files that also record what a power loss would leave: the synced content under the synced names.
+// Everything else may survive completely, in part, or not at all.
 //
-// The rules are POSIX's at their worst: a sync of a file says nothing of its name,
-// a sync of a folder nothing of the folder's own name, names may become durable in
-// any order, a file that was not synced may be empty, torn or zeros. Only a rename
-// is one step: the file is never gone from both names.
+// The rules are the worst that POSIX allows. Syncing a file does not sync its name, and syncing a folder does not sync
+// its own name. Names may become durable in any order. A file that was not synced may be empty, torn or zeros. Only a
+// rename is atomic: the file never lacks both names.
 type frailFiles struct {
 	lazyFiles
-	root   string // all paths are below it, and it is durable
+	root   string // contains all paths, and is durable
 	top    *frailNode
 	calls  int
-	each   func(what, path string) // after every call that changes something
+	each   func(what, path string) // called after every call that changes something
 	dieAt  int                     // the call before which the process dies; 0: never
 	isDead bool
 }
@@ -40,18 +39,18 @@ type frailFiles struct {
 type frailNode struct {
 	dir     bool
 	content []byte
-	synced  []byte                // of a file: what survives
-	names   map[string]*frailNode // of a folder: now
-	durable map[string]*frailNode // of a folder: what survives
-	steps   []nameStep            // since the folder was synced
+	synced  []byte                // of a file: its synced content
+	names   map[string]*frailNode // of a folder: its present names
+	durable map[string]*frailNode // of a folder: its synced names
+	steps   []nameStep            // changes since the folder was synced
 }
 
-// nameStep is a name that came (node is set) or went in a folder. The two halves
-// of a rename between folders know each other.
+// nameStep is the creation (node is set) or removal of a name in a folder. The removal by a rename points to the
+// creation.
 type nameStep struct {
 	name string
 	node *frailNode
-	came *nameStep // the new name of a renamed file
+	came *nameStep // for the old name of a renamed file: the creation of the new one
 	in   *frailNode
 }
 
@@ -59,7 +58,7 @@ func newFrailFolder() *frailNode {
 	return &frailNode{dir: true, names: map[string]*frailNode{}, durable: map[string]*frailNode{}}
 }
 
-// newFrailFiles takes everything that is below root as durable.
+// newFrailFiles returns frailFiles in which everything below root is durable.
 func newFrailFiles(t testing.TB, root string) *frailFiles {
 	d := &frailFiles{root: root, top: newFrailFolder()}
 	err := filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
@@ -84,7 +83,7 @@ func newFrailFiles(t testing.TB, root string) *frailFiles {
 	return d
 }
 
-// node finds a file or folder, nil if it is not known.
+// node returns a file or folder, or nil.
 func (d *frailFiles) node(path string) *frailNode {
 	rel, err := filepath.Rel(d.root, path)
 	if err != nil || strings.HasPrefix(rel, "..") {
@@ -115,8 +114,7 @@ func (n *frailNode) drop(name string, came *nameStep) {
 	n.steps = append(n.steps, nameStep{name: name, came: came, in: n})
 }
 
-// do counts a call that changes something and makes it, unless the process is
-// dead by then.
+// do counts a call that changes something and makes the call, unless the process has died.
 func (d *frailFiles) do(what, path string, change func() error) error {
 	if strings.HasSuffix(path, ".lock") {
 		return change()
@@ -179,7 +177,7 @@ func (d *frailFiles) Rename(from, to string) error {
 	})
 }
 
-// seen is the node of a file of ours, or of one that DuckDB has made meanwhile.
+// seen returns the node of a file, which it creates if DuckDB has created the file.
 func (d *frailFiles) seen(path string, folder *frailNode, name string) *frailNode {
 	n := folder.names[name]
 	if n == nil {
@@ -203,7 +201,7 @@ func (d *frailFiles) Remove(path string) error {
 
 func (d *frailFiles) Chmod(string, fs.FileMode) error { return nil }
 
-// Clone behaves as on a file system without shared blocks: unsynced content is known of written files only.
+// Clone fails as on a file system without clones, because unsynced content is recorded only for written files.
 func (d *frailFiles) Clone(string, string) error { return errors.ErrUnsupported }
 
 type frailFile struct {
@@ -231,10 +229,10 @@ func (f *frailFile) Write(p []byte) (n int, err error) {
 
 func (f *frailFile) Sync() error {
 	if rel, err := filepath.Rel(f.d.root, f.path); err != nil || strings.HasPrefix(rel, "..") {
-		return nil // of a folder that is durable
+		return nil // the folder is durable
 	}
 	return f.d.do("sync", f.path, func() error {
-		if f.n == nil { // DuckDB has made it
+		if f.n == nil { // DuckDB has created it
 			folder, name := f.d.parent(f.path)
 			f.n = f.d.seen(f.path, folder, name)
 		}
@@ -242,21 +240,21 @@ func (f *frailFile) Sync() error {
 			f.n.durable, f.n.steps = maps.Clone(f.n.names), nil
 			return nil
 		}
-		// DuckDB writes past us: the present content counts as synced.
+		// DuckDB does not write through this FS: take the present content as synced.
 		b, err := os.ReadFile(f.path)
 		f.n.content, f.n.synced = b, b
 		return err
 	})
 }
 
-// A survivor decides what exists after the power is back.
+// survivor decides which unsynced changes survive a power loss.
 type survivor struct {
 	name  string
-	step  func(nameStep) bool             // whether a name that was not synced came or went
-	bytes func(synced, now []byte) []byte // of a file that was not synced since it was written
+	step  func(nameStep) bool             // reports whether a change of a name survives
+	bytes func(synced, now []byte) []byte // returns the surviving content of a file
 }
 
-// survivors are the worst there can be, and one at random.
+// survivors are the extreme cases, and a random one.
 func survivors(r *rand.Rand) []survivor {
 	half := func(nameStep) bool { return r.IntN(2) == 0 }
 	torn := func(synced, now []byte) []byte {
@@ -286,7 +284,7 @@ func survivors(r *rand.Rand) []survivor {
 	}
 }
 
-// afterPowerLoss writes what survives into a new folder.
+// afterPowerLoss writes the surviving files into a new folder.
 func (d *frailFiles) afterPowerLoss(t testing.TB, s survivor, to string) {
 	t.Helper()
 	came := map[[2]any]bool{} // renamed files, by folder and name
@@ -313,8 +311,8 @@ func (d *frailFiles) afterPowerLoss(t testing.TB, s survivor, to string) {
 		}
 	}
 	folders(d.top)
-	// What went comes second: by a rename it went only if it has come elsewhere, in
-	// a folder that is there.
+	// Removals come second: the old name of a renamed file is gone only if the new name survives, in a folder that
+	// survives.
 	there := map[*frailNode]bool{}
 	var reach func(n *frailNode)
 	reach = func(n *frailNode) {
@@ -362,9 +360,8 @@ func (d *frailFiles) afterPowerLoss(t testing.TB, s survivor, to string) {
 	write(d.top, to)
 }
 
-// powerLosses tries each survivor after every call that changes something: the
-// next start finds the old or the new generation whole, and the new one for sure
-// once the run was promised so.
+// powerLosses tries each survivor after every call that changes something. The next start must find the old or the new
+// generation complete, and the new one if the run had been told that it was published.
 func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every int, promised *bool) (tried *int) {
 	t.Helper()
 	tried = new(int)
@@ -374,7 +371,7 @@ func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{} // sorts of calls on kinds of files
+	seen := map[string]bool{} // by call and kind of file
 	d.each = func(what, path string) {
 		kind := what + " " + kindOf(path)
 		isFirst := kindOf(path) != "" && !seen[kind]
@@ -407,7 +404,7 @@ func powerStride(usual int) int {
 	return schematest.Times(usual*4, usual, 1)
 }
 
-// TestPowerLoss_DuringARun loses the power at every moment of a publication.
+// TestPowerLoss_DuringARun loses power at every moment of a publication.
 func TestPowerLoss_DuringARun(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -425,9 +422,8 @@ func TestPowerLoss_DuringARun(t *testing.T) {
 	t.Logf("%d calls, %d losses of power", d.calls, *tried)
 }
 
-// TestPowerLoss_DuringARecovery kills a run within its commit, and loses the power
-// at every moment of the start that ends it: what the dead run has done in the
-// folders may not be durable, whatever the recovery sees there.
+// TestPowerLoss_DuringARecovery kills a run within its commit, and loses power at every moment of the start that
+// finishes the commit. Changes of the dead run may not be durable, although the recovery sees them.
 func TestPowerLoss_DuringARecovery(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()
@@ -439,7 +435,7 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 	moments := map[int]bool{}
 	dry.each = func(what, path string) {
 		if filepath.Base(path) == manifest.CommitName {
-			// The record is there, and nothing has made its name safe.
+			// The record exists, but its name is not durable.
 			moments[dry.calls], moments[dry.calls+1] = true, true
 		}
 	}
@@ -484,7 +480,7 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 	t.Logf("%d kills, %d losses of power", kills, losses)
 }
 
-// TestPowerLoss_DuringTheFirstRun starts without a data directory: its own name, too, must be durable before the run
+// TestPowerLoss_DuringTheFirstRun starts without a data directory, whose own name must be durable before the run
 // reports a publication.
 func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 	schematest.Long(t)
@@ -530,9 +526,9 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 	t.Logf("%d calls, %d losses of power", d.calls, tried)
 }
 
-// TestPowerLoss_InQuarantine loses the power at every moment at which a day is put into
-// quarantine, put there again and removed: whatever describes a day has all its replies, also
-// where the newest name of a folder is the one that survives.
+// TestPowerLoss_InQuarantine loses power at every moment while a day is put into quarantine, replaced there and
+// removed. Every about.json that survives has all its replies, even if the newest name in a folder is the only one that
+// survives.
 func TestPowerLoss_InQuarantine(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()
@@ -588,8 +584,8 @@ func TestPowerLoss_InQuarantine(t *testing.T) {
 	}
 }
 
-// TestPowerLoss_FindsMissingSyncs holds the harness to its purpose: without the
-// syncs of folders, and without those of files, it must find losses.
+// TestPowerLoss_FindsMissingSyncs tests the tests: if the syncs of folders or those of files are left out, powerLosses
+// must find a loss.
 func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -650,7 +646,7 @@ func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
 	}
 }
 
-// forgetful leaves out some syncs.
+// forgetful are frailFiles that ignore some syncs.
 type forgetful struct {
 	*frailFiles
 	forget func(path string, dir bool) bool
@@ -671,7 +667,7 @@ func (d *forgetful) OpenFile(path string, flag int, perm fs.FileMode) (durable.F
 	return f, nil
 }
 
-// quietTB notes a failure without failing.
+// quietTB records a failure without failing.
 type quietTB struct {
 	testing.TB
 	failed bool

@@ -23,8 +23,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// uniform is a run in which every row of every day has the same spend: a reader who
-// finds two amounts has seen a mix of generations.
+// uniform does a run in which all rows of all days have the same spend. A reader that finds two amounts has seen a mix
+// of generations.
 func uniform(n int) sceneRun {
 	r := sceneRun{id: fmt.Sprintf("run%05d", n), at: now.Add(time.Duration(n) * time.Minute), used: int64(n),
 		days: map[schema.Date][]schema.Spend{}}
@@ -36,8 +36,8 @@ func uniform(n int) sceneRun {
 	return r
 }
 
-// readUntilTold is another process: it opens the store again and again, as analysts and as readers of Parquet do,
-// until its input ends. It prints the number of reads, and the errors that it found.
+// readUntilTold is the main function of a reader process. It reads the DuckDB file and the Parquet files again and
+// again until its input ends, and prints the number of reads and the errors.
 func readUntilTold(dir string) {
 	stop := make(chan bool)
 	go func() {
@@ -67,7 +67,7 @@ func readUntilTold(dir string) {
 	}
 }
 
-// readDuckDB opens, scans, sums.
+// readDuckDB reads the DuckDB file once.
 func readDuckDB(path string) error {
 	db, err := sql.Open("duckdb", path+"?access_mode=read_only&threads=1")
 	if err != nil {
@@ -86,8 +86,8 @@ func readDuckDB(path string) error {
 	return nil
 }
 
-// readParquetSet reads the files that the manifest names, by the rule of the package comment. It reports false if, by
-// that rule, the set was replaced meanwhile.
+// readParquetSet reads a consistent set of Parquet files by the rule in the package comment. It returns false if the
+// set was replaced meanwhile.
 func readParquetSet(dir string) (consistent bool, err error) {
 	m, err := manifest.Read(dir)
 	if err != nil {
@@ -100,7 +100,7 @@ func readParquetSet(dir string) (consistent bool, err error) {
 		}
 		rows, err := parquet.ReadRows(filepath.Join(dir, path), schema.SpendDaily)
 		if err != nil {
-			return false, err // one file is always whole
+			return false, err // but a single file is always complete
 		}
 		for _, r := range rows {
 			spends[r.Spend]++
@@ -124,8 +124,8 @@ func readParquetSet(dir string) (consistent bool, err error) {
 	return true, nil
 }
 
-// TestReaders_ThroughManyPublishes lets processes open, scan and sum in a loop while generations are published: no
-// error, no mixed state.
+// TestReaders_ThroughManyPublishes runs reader processes while generations are published: they see no error and no mix
+// of generations.
 func TestReaders_ThroughManyPublishes(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()
@@ -174,8 +174,8 @@ func TestReaders_ThroughManyPublishes(t *testing.T) {
 	}
 }
 
-// TestReaders_MeetADeadCommit has a run that died between two of its renames: the files are of two generations until
-// the next start, and the rule detects it.
+// TestReaders_MeetADeadCommit: after a run has died between two renames of its commit, the files are of two generations
+// until the next start, and readers detect it.
 func TestReaders_MeetADeadCommit(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(quickDir(t), "data")

@@ -31,7 +31,7 @@ func (r run) reset() (Reset, error) {
 	return s.Reset(r.t.Context(), fmt.Sprintf("run%06d", runs))
 }
 
-// filesOf are the files of an account below a folder.
+// filesOf returns the files of an account below a folder.
 func filesOf(t *testing.T, dir, account string) map[string]string {
 	all := loadtest.Files(t, dir)
 	maps.DeleteFunc(all, func(path, _ string) bool {
@@ -40,7 +40,7 @@ func filesOf(t *testing.T, dir, account string) map[string]string {
 	return all
 }
 
-// withTwoAccounts is a store of acme and another account, with a day of acme in quarantine.
+// withTwoAccounts returns a store with acme and another account, and a day of acme in quarantine.
 func withTwoAccounts(t *testing.T, dir string) run {
 	t.Helper()
 	r := newRun(t, dir)
@@ -74,7 +74,7 @@ func TestReset_MovesTheAccountAside(t *testing.T) {
 	if got := loadtest.Files(t, filepath.Join(r.dir, done.Aside)); !maps.Equal(got, mine) || len(got) != done.Files {
 		t.Errorf("aside are %q, want %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(mine)))
 	}
-	// The only account that is left needs no DuckDB file of its own.
+	// The remaining account needs no account file any more.
 	ofAlone := func(path, _ string) bool {
 		return path == duck.AccountFile("other") || strings.HasPrefix(path, "manifest/")
 	}

@@ -27,12 +27,11 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// A scene is one publication in which everything that a store has changes, so
-// that a test can disturb it at any moment: a restated day, a new day of which a row was refused, a day with
-// few changed rows, their replies, versions of settings, limits, the flat marts, the ledger, quarantine.
+// A scene is a publication that changes every kind of file in a store, so that a test can disturb it at any moment: a
+// restated day, a new day with a refused row, a day with few changed rows, their replies, versions of settings, limits,
+// the flat marts, the ledger, quarantine.
 
-// quickDir is a folder of the test's own, in memory where there is such a place:
-// these tests make thousands of stores, and none of them needs a disk.
+// quickDir returns a new folder for the test, in memory if possible, because these tests create thousands of stores.
 func quickDir(t testing.TB) string {
 	t.Helper()
 	if !roomInMemory() {
@@ -48,14 +47,14 @@ func quickDir(t testing.TB) string {
 
 const inMemory = "/dev/shm"
 
-// roomInMemory reports whether there is a file system in memory with room for the stores of all tests: a container
-// often has a small one.
+// roomInMemory reports whether there is a file system in memory with room for the stores of all tests. Containers often
+// have only a small one.
 func roomInMemory() bool {
 	var st syscall.Statfs_t
 	return syscall.Statfs(inMemory, &st) == nil && uint64(st.Bavail)*uint64(st.Bsize) > 1<<30
 }
 
-// lazyFiles are real files without their syncs: what a process sees is the same.
+// lazyFiles are real files that are never synced, which no process can notice.
 type lazyFiles struct{ durable.System }
 
 func (lazyFiles) OpenFile(path string, flag int, perm fs.FileMode) (durable.File, error) {
@@ -70,20 +69,20 @@ type lazyFile struct{ durable.File }
 
 func (lazyFile) Sync() error { return nil }
 
-// errCrash ends a run as if its process had died there.
+// errCrash ends a run as if its process had died.
 var errCrash = errors.New("crash")
 
-// sceneRun is one run of the scene's account.
+// sceneRun is a run of the scene's account.
 type sceneRun struct {
 	id        string
 	at        time.Time
 	days      map[schema.Date][]schema.Spend
-	refused   schema.Date // a day of which a row could not be stored
+	refused   schema.Date // a day with a row that could not be stored
 	campaigns []history.Seen[schema.Campaign]
-	used      int64 // of a change budget
+	used      int64 // used part of a change budget
 }
 
-// sceneFirst is the run before the disturbed one, and sceneSecond that one.
+// sceneSecond is the run that tests disturb, and sceneFirst the run before it.
 func sceneFirst() sceneRun {
 	days := twoDays()
 	days[day-3] = schematest.SpendOfSources(day-3, 20)
@@ -132,7 +131,7 @@ func (r sceneRun) begin(ctx context.Context, dir string, o Options) (*Store, *st
 	return s, g, nil
 }
 
-// do makes the run as the command does: a failure is told of in the ledger.
+// do does the run as the command does, and records a failure in the ledger.
 func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 	s, g, err := r.begin(ctx, dir, o)
 	if err != nil {
@@ -144,7 +143,7 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 	if err != nil && !errors.Is(err, errCrash) {
 		failed := schema.Run{AccountID: "acme", Command: "sync", FinishedAt: schema.InstantOf(r.at), ExitCode: 7,
 			RunID: r.id}
-		_ = s.AppendRun(failed, nil) // the command only logs that
+		_ = s.AppendRun(failed, nil) // the command only logs this error
 	}
 	if errors.Is(err, errCrash) {
 		g.close()
@@ -153,7 +152,7 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 	return errors.Join(err, g.Discard(), s.Close())
 }
 
-// staging is what a run has staged.
+// staging is the set of changes that a run has staged.
 type staging struct {
 	*Area
 	store    *Store
@@ -182,7 +181,7 @@ func (g *staging) stage(ctx context.Context, replies *Replies, p DayRead, rows *
 	return err
 }
 
-// record is what the run says of itself; its generation is filled in.
+// record returns the record of the run, with its generation.
 func (r sceneRun) record() RunRecord {
 	at := schema.InstantOf(r.at)
 	return RunRecord{
@@ -202,13 +201,13 @@ func (r sceneRun) publish(ctx context.Context, g *staging) (*manifest.Manifest, 
 	return m, err
 }
 
-// publication is everything that is staged, of a run at an instant.
+// publication returns the publication of everything that is staged.
 func (g *staging) publication(at time.Time) Publication {
 	reach := StagedChange{Change: manifest.Change{Since: schema.DateOf(at) - schema.ReachDays}}
 	return Publication{Area: g.Area, Changes: append(slices.Clone(g.days), g.settings, reach)}
 }
 
-// publish publishes what is staged with the record of a run.
+// publish publishes the staged changes with the record of a run.
 func publish(ctx context.Context, g *staging, p Publication, record RunRecord) (m *manifest.Manifest, is Preview,
 	err error) {
 	p.Record = func(shows Preview) RunRecord {
@@ -265,10 +264,10 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *staging) error {
 	if err := PutTable(s, g.Area, &g.settings, schema.AccountLimits, limits); err != nil {
 		return err
 	}
-	// What cannot be put into quarantine holds no run up.
+	// A failure of the quarantine does not stop the run.
 	unproven := s.Replies(g.Area, day-5)
 	if r.days[unproven.day] != nil {
-		return nil // no run proves a day and refuses it
+		return nil // unreachable in a real run, which does not refuse a proven day
 	}
 	_, err = unproven.Quarantine(quarantine.Day{ReadAt: seen, Reason: "a column is missing"}, []byte("refused "+r.id))
 	if err != nil && !errors.Is(err, durable.ErrStorage) {
@@ -277,11 +276,11 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *staging) error {
 	return nil
 }
 
-// sceneStores are the scene's store before and after the second run, made once.
+// sceneStores are the scene's stores before and after the second run, created once.
 type sceneStores struct {
 	before, after string
 	was, is       *manifest.Manifest
-	want          string // contentOf the store after
+	want          string // contentOf the store after the second run
 	tried         sync.Map
 }
 
@@ -290,8 +289,7 @@ var sceneOnce struct {
 	stores *sceneStores
 }
 
-// scene makes the stores that the disturbed ones are compared with. They are
-// removed with the last test, by the system.
+// scene returns the stores with which disturbed ones are compared. TestMain removes them.
 func scene(t *testing.T) *sceneStores {
 	t.Helper()
 	sceneOnce.Lock()
@@ -340,7 +338,7 @@ func scene(t *testing.T) *sceneStores {
 
 var sceneRoot string
 
-// sceneKinds are the files that a run of the scene writes or replaces, by their published or staged names.
+// sceneKinds matches the published and staged names of the files that a run of the scene writes, by kind.
 var sceneKinds = map[string]*regexp.Regexp{
 	"manifest":          regexp.MustCompile(`manifest\.json`),
 	"an account's file": regexp.MustCompile(`manifest[/~]account=acme`),
@@ -354,7 +352,7 @@ var sceneKinds = map[string]*regexp.Regexp{
 	"DuckDB file":       regexp.MustCompile(`warehouse\.duckdb`),
 }
 
-// kindOf returns the kind of a file of the scene; empty: another.
+// kindOf returns the kind of a file, as in sceneKinds, or an empty text.
 func kindOf(path string) string {
 	for kind, is := range sceneKinds {
 		if is.MatchString(path) {
@@ -364,14 +362,13 @@ func kindOf(path string) string {
 	return ""
 }
 
-// TestMain removes what the scenes share. It lets the test binary be a reader in a
-// process of its own.
+// TestMain removes the shared stores of the scenes. It also runs the test binary as a reader process.
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_PROCESS") == "reader" {
 		readUntilTold(os.Args[1])
 		return
 	}
-	debug.SetGCPercent(400) // many small heaps
+	debug.SetGCPercent(400) // the heaps of these tests are small
 	code := m.Run()
 	if sceneRoot != "" {
 		os.RemoveAll(sceneRoot)
@@ -379,8 +376,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// copyStore copies a store by linking its files: nothing in a store is written in
-// place.
+// copyStore copies a store by linking its files, which is safe because nothing in a store is written in place.
 func copyStore(t testing.TB, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(p string, e fs.DirEntry, err error) error {
@@ -395,7 +391,7 @@ func copyStore(t testing.TB, from, to string) {
 			return os.MkdirAll(filepath.Join(to, rel), 0o755)
 		}
 		if strings.HasSuffix(rel, ".lock") {
-			return nil // a lock belongs to the file, under whatever name
+			return nil // a linked lock file would share its lock
 		}
 		return os.Link(p, filepath.Join(to, rel))
 	})
@@ -404,7 +400,7 @@ func copyStore(t testing.TB, from, to string) {
 	}
 }
 
-// checkScene opens everything that the store has.
+// checkScene checks everything in a store of the scene.
 func checkScene(t testing.TB, dir string) {
 	t.Helper()
 	report, err := Verify(context.Background(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}}), nil)
@@ -428,7 +424,7 @@ func checkScene(t testing.TB, dir string) {
 	}
 }
 
-// contentOf is what a generation holds, whoever published it: its files and days.
+// contentOf returns the files and days of a generation, without what depends on the run that published it.
 func contentOf(t testing.TB, m *manifest.Manifest) string {
 	t.Helper()
 	var b strings.Builder
@@ -438,15 +434,15 @@ func contentOf(t testing.TB, m *manifest.Manifest) string {
 	}
 	for _, path := range slices.Sorted(maps.Keys(a.Files)) {
 		if strings.HasPrefix(path, "parquet/ops_") {
-			continue // of the runs, as the ledger is
+			continue // depends on the runs, like the ledger
 		}
 		fmt.Fprintf(&b, "%s %d %s\n", path, a.Files[path].Rows, a.Files[path].SHA256)
 	}
 	return b.String()
 }
 
-// whole compares every published file on disk with the manifest, and returns the content of the generation. The ledger
-// is left out: failed runs add to it.
+// whole compares every published file on disk with the manifest, and returns the content of the generation. It leaves
+// out the ledger, because failed runs add lines.
 func whole(t testing.TB, dir string) string {
 	t.Helper()
 	m, err := manifest.Read(dir)
@@ -477,9 +473,8 @@ func whole(t testing.TB, dir string) string {
 	return contentOf(t, m)
 }
 
-// readersSee checks a store in the middle of whatever happened to it: the DuckDB
-// file, and every Parquet file and reply, is a whole one of the generations that there
-// may be, and so is the manifest.
+// readersSee checks a disturbed store before any recovery: the manifest, the DuckDB file, every Parquet file and every
+// reply are complete, each from one of the possible generations.
 func (st *sceneStores) readersSee(t testing.TB, dir string, generations []*manifest.Manifest) {
 	t.Helper()
 	m, err := manifest.Read(dir)
@@ -519,8 +514,8 @@ func (st *sceneStores) readersSee(t testing.TB, dir string, generations []*manif
 	}
 }
 
-// settled recovers a disturbed store: it opens, is intact, holds the old or the new generation, and one clean run
-// brings it into the state of a store that was never disturbed. States that were seen before are not tried again.
+// settled opens a disturbed store. It must be intact and of the old or the new generation, and one clean run must bring
+// it into the state of a store that was never disturbed. States that were tested before are skipped.
 func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
 	t.Helper()
 	ctx := context.Background()
@@ -558,7 +553,7 @@ func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
 	return content
 }
 
-// first reports whether a state has not been tried before.
+// first reports whether a state has not been tested before.
 func (st *sceneStores) first(state string) bool {
 	_, was := st.tried.LoadOrStore(sha256.Sum256([]byte(state)), true)
 	return !was

@@ -19,11 +19,11 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// storeParts are the parts of a store that a backup tool can bring back one by one. The account files
-// come with manifest.json: without them it is damaged.
+// storeParts are the parts of a store that can be restored one by one. The account files belong to manifest.json, which
+// is damaged without them.
 var storeParts = []string{manifest.FileName, duck.FileName, "parquet", "ledger", "raw"}
 
-// mixed is a store with some parts from the later generation.
+// mixed returns a store with some parts from the later generation.
 func (st *sceneStores) mixed(t testing.TB, later ...string) string {
 	t.Helper()
 	dir := filepath.Join(quickDir(t), "data")
@@ -46,7 +46,7 @@ func (st *sceneStores) mixed(t testing.TB, later ...string) string {
 	return dir
 }
 
-// restatedLines are how many lines the files of spend_change have.
+// restatedLines returns the number of lines in the files of spend_change.
 func restatedLines(t testing.TB, dir string) (n int) {
 	t.Helper()
 	m, err := manifest.Read(dir)
@@ -65,9 +65,8 @@ func restatedLines(t testing.TB, dir string) (n int) {
 	return n
 }
 
-// TestSetBack_AnyMixture mixes the parts of two generations in every way. What the later
-// one has is never lost without an error: a command that would lose it refuses. By default the DuckDB
-// file alone is of another generation.
+// TestSetBack_AnyMixture mixes the parts of two generations in every way. A command that would lose data of the later
+// one returns an error. The short test mixes only the DuckDB file.
 func TestSetBack_AnyMixture(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -125,7 +124,7 @@ func TestSetBack_AnyMixture(t *testing.T) {
 	}
 }
 
-// rawOf makes a day again from the replies of either generation.
+// rawOf is the ReadRaw for replies of either generation.
 func (st *sceneStores) rawOf(account string, d schema.Date, _ []schema.Piece, pages iter.Seq2[[]byte,
 	error]) (*schema.SpendRows, error) {
 	rows, err := rawOf(st.after)(account, d, nil, pages)
@@ -146,7 +145,7 @@ func (st *sceneStores) verify(t testing.TB, dir string) *Verification {
 	return report
 }
 
-// checkRepairs looks at what verify advises for a store that was set back.
+// checkRepairs checks the repairs that verify names for a store that was set back.
 func checkRepairs(t testing.TB, report *Verification, setBack bool) {
 	t.Helper()
 	said := 0
@@ -172,8 +171,8 @@ func manifestOf(t testing.TB, dir string) string {
 	return string(b)
 }
 
-// TestSetBack_ByABackupThatIsLaidOver restores an older backup without removing newer files: the older manifest does
-// not name them.
+// TestSetBack_ByABackupThatIsLaidOver restores an older backup over the store without removing newer files, which the
+// older manifest does not name.
 func TestSetBack_ByABackupThatIsLaidOver(t *testing.T) {
 	t.Parallel()
 	st := scene(t)

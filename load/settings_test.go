@@ -10,7 +10,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestReadings_AreAnotherFile: DuckDB follows the last readings, and the file of versions stays.
+// TestReadings_AreAnotherFile: new readings change last_confirmed_at in DuckDB, but not the file of versions.
 func TestReadings_AreAnotherFile(t *testing.T) {
 	dir := quickDir(t)
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
@@ -80,7 +80,7 @@ func TestReadings_AreAnotherFile(t *testing.T) {
 	}
 }
 
-// TestVersionedTables_AreAllKnown: a table that has versions is confirmed and checked.
+// TestVersionedTables_AreAllKnown: versionedTables has every table of versions.
 func TestVersionedTables_AreAllKnown(t *testing.T) {
 	for _, table := range schema.Tables {
 		if (versionedTable(table.Name) != nil) != table.Versioned {

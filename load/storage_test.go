@@ -19,14 +19,13 @@ import (
 	"spendsync/schema"
 )
 
-// lawlessFiles are files on a volume that does not honour locks.
+// lawlessFiles simulate a volume that does not honor locks.
 type lawlessFiles struct{ lazyFiles }
 
 func (lawlessFiles) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
-// TestPublish_IsFencedWithoutLocks lets two runs publish at the same time where no
-// lock holds them apart: the second finds that the generation it is built on is no
-// longer the published one.
+// TestPublish_IsFencedWithoutLocks lets two runs publish at the same time without working locks: the second one notices
+// that its base is no longer published.
 func TestPublish_IsFencedWithoutLocks(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -37,7 +36,7 @@ func TestPublish_IsFencedWithoutLocks(t *testing.T) {
 	late.id = "late"
 	var otherErr error
 	o.crash = func(step string) error {
-		if step == "commit record" { // the run's last moment before it commits
+		if step == "commit record" { // right before the run commits
 			// The other account's start removes the files of a dead run; it must not remove this one.
 			keep := filepath.Join(filepath.Dir(dir), "kept")
 			if err := os.Rename(filepath.Join(dir, "staging", "acme.late"), keep); err != nil {
@@ -60,8 +59,8 @@ func TestPublish_IsFencedWithoutLocks(t *testing.T) {
 	}
 }
 
-// TestStaging_HasNoNameThatReadersGlob looks at every name under which a file is made: a globbing reader finds only
-// files that were renamed into their places. The quarantine is not for readers.
+// TestStaging_HasNoNameThatReadersGlob checks the name of every created file: a glob must match only files that were
+// renamed into their places. The quarantine is exempt.
 func TestStaging_HasNoNameThatReadersGlob(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -111,8 +110,8 @@ func TestOpen_RefusesAnAccountThatIsNoName(t *testing.T) {
 	}
 }
 
-// TestAppendRun_LeavesACommitAlone has a run fail within its commit: the ledger
-// that comes with the commit tells of it, and nothing contradicts that.
+// TestAppendRun_LeavesACommitAlone: if a run fails within its commit, AppendRun adds nothing, because the commit
+// publishes a ledger with the run.
 func TestAppendRun_LeavesACommitAlone(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -144,8 +143,8 @@ func TestAppendRun_LeavesACommitAlone(t *testing.T) {
 	}
 }
 
-// TestStore_LeavesNothingRunning counts goroutines and open files over the opening,
-// publishing, failing, verifying and closing of a store. It runs alone.
+// TestStore_LeavesNothingRunning counts goroutines and open files while stores are opened, published, verified and
+// closed, and while publishing fails. It does not run in parallel.
 func TestStore_LeavesNothingRunning(t *testing.T) {
 	st := scene(t)
 	dir := filepath.Join(quickDir(t), "data")
@@ -169,7 +168,7 @@ func TestStore_LeavesNothingRunning(t *testing.T) {
 		checkScene(t, dir)
 	}
 	var open []string
-	for range 100 { // the engine ends a little later
+	for range 100 { // the engine's threads end with a delay
 		open = open[:0]
 		fds, err := os.ReadDir("/proc/self/fd")
 		if err != nil {

@@ -22,7 +22,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// now is the instant at which the tests' runs take place, unless they say other.
+// now is the default time of runs in these tests.
 var now = time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC)
 
 const day = schema.Date(20777) // 2026-11-20
@@ -34,7 +34,7 @@ type run struct {
 	account string
 	at      time.Time
 	opts    Options
-	names   map[string]string // of the campaigns, as the report's labels give them
+	names   map[string]string // names of the campaigns, from the report's labels
 	preview *Preview          // of the last publication
 }
 
@@ -44,11 +44,11 @@ func newRun(t *testing.T, dir string) run {
 		LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
 }
 
-// inReach is an account whose first generation could ask for the days of the reach: without a
-// first day, one would have the coverage of all days since 1970.
+// inReach returns a change that starts the account at the first day within reach. Without it the coverage would begin
+// in 1970.
 var runs int
 
-// sync stores the given days as a run would: compare, merge, stage, publish.
+// sync publishes the given days as a run does.
 func (r run) sync(days map[schema.Date][]schema.Spend) (*manifest.Manifest, error) {
 	r.t.Helper()
 	ctx := r.t.Context()
@@ -102,8 +102,7 @@ func (r run) mustSync(days map[schema.Date][]schema.Spend) *manifest.Manifest {
 	return m
 }
 
-// checkStore opens everything that a store has: it is called after every step of
-// every storage test.
+// checkStore checks everything in a store. All storage tests call it after every step.
 func checkStore(t *testing.T, dir string) *Verification {
 	t.Helper()
 	report, err := Verify(context.Background(), dir, Options{DuckDB: duck.Options{Threads: 2}, LockWait: time.Second},
@@ -120,7 +119,7 @@ func checkStore(t *testing.T, dir string) *Verification {
 	return report
 }
 
-// query runs SQL on the published file, opened as an analyst would.
+// query runs SQL on the published DuckDB file.
 func query(t *testing.T, dir, q string) string {
 	t.Helper()
 	db, err := sql.Open("duckdb", filepath.Join(dir, duck.FileName)+"?access_mode=read_only&threads=1")
@@ -160,7 +159,7 @@ func query(t *testing.T, dir, q string) string {
 	return strings.Join(out, "\n")
 }
 
-// parquetHashes are the published Parquet files and raw replies by their content.
+// parquetHashes returns the hashes of the published Parquet files and replies, by path.
 func fileHashes(t *testing.T, dir string, under ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -192,8 +191,8 @@ func twoDays() map[schema.Date][]schema.Spend {
 	}
 }
 
-// TestPublish_LostDaysUntilTheyAreReported lets days leave the reach unread: every run
-// finds them, until one has ended that reported them; they stay lost in the coverage.
+// TestPublish_LostDaysUntilTheyAreReported: if days leave the reach unread, every run reports them as newly lost until
+// a run has ended with that report. In the coverage they stay lost.
 func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.mustSync(twoDays())
@@ -201,8 +200,7 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	today := schema.DateOf(r.at)
 	only := map[schema.Date][]schema.Spend{today: {schematest.SpendRow(today, "S1", 1)}}
 	r.mustSync(only)
-	// In reach then and never read: 33 days up to the first run's, less the two that
-	// it stored, and three more that came and went.
+	// 33 days were in reach of the first run, which stored two of them; three more days have passed since.
 	if got := len(r.preview.NewlyLost); got != 34 {
 		t.Errorf("%d days newly lost, want 34: %v", got, r.preview.NewlyLost)
 	}
@@ -230,8 +228,8 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	}
 }
 
-// TestStage_StoresLostRepliesAgain has stored replies lost, damaged or swapped: a read
-// that brings the same bytes stores them again, and one that brings others replaces all.
+// TestStage_StoresLostRepliesAgain: if stored replies are lost, damaged or swapped, a read with the same replies stores
+// them again, and a read with other replies replaces all.
 func TestStage_StoresLostRepliesAgain(t *testing.T) {
 	kept := newRun(t, filepath.Join(quickDir(t), "kept"))
 	kept.putReplies("one", "two")
@@ -283,8 +281,8 @@ func TestStage_StoresLostRepliesAgain(t *testing.T) {
 	}
 }
 
-// putReplies publishes two days of the same rows with these replies, in the way a run reads them: known stored replies
-// are not decoded.
+// putReplies publishes two days with the same rows and these replies, as a run does, which does not decode replies that
+// are stored already.
 func (r run) putReplies(replies ...string) {
 	r.t.Helper()
 	s, err := Open(r.t.Context(), r.dir, r.account, r.opts)
@@ -327,8 +325,8 @@ func (r run) putReplies(replies ...string) {
 	}
 }
 
-// TestPublish_WithoutTheSettingsThatSpoilIt: days that are staged with settings which cannot be published are
-// published without them.
+// TestPublish_WithoutTheSettingsThatSpoilIt: after settings could not be published, the days that were staged with them
+// can be published without them.
 func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	st, r := scene(t), sceneSecond()
 	dir := filepath.Join(quickDir(t), "store")
@@ -396,9 +394,9 @@ func TestOpen_RefusesASecondRun(t *testing.T) {
 	again.Close()
 }
 
-// TestPublish_LeavesOtherAccountsUnread: later on the same day, a run reads no other account's file and
-// writes only its own; the others stay in the generation. Verify reads all. The first run of a new day
-// needs them: how well their days are known has changed.
+// TestPublish_LeavesOtherAccountsUnread: a later run on the same day reads no file of other accounts and writes only
+// its own; the others stay in the generation. The first run of a new day reads them, because states in the coverage
+// change. Verify reads all.
 func TestPublish_LeavesOtherAccountsUnread(t *testing.T) {
 	dir := t.TempDir()
 	acme, beta := newRun(t, dir), newRun(t, dir)
@@ -508,8 +506,8 @@ func TestAppendRun_ShowsInTheNextGeneration(t *testing.T) {
 	}
 }
 
-// TestPrepared_IsPublishedByCommitAlone: a prepared generation blocks other accounts' runs and is not visible; after
-// Close it can be prepared again.
+// TestPrepared_IsPublishedByCommitAlone: while a generation is built, other accounts cannot publish and readers do not
+// see it. If the run is stopped before the commit, the same changes can be published again.
 func TestPrepared_IsPublishedByCommitAlone(t *testing.T) {
 	st, r := scene(t), sceneSecond()
 	dir := filepath.Join(quickDir(t), "store")

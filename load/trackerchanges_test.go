@@ -9,8 +9,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestTrackerChanges_AreAddedOnce: the lines of a run join those of the same day of seeing, in Parquet and in DuckDB; a
-// line with the key of a stored one takes its place.
+// TestTrackerChanges_AreAddedOnce: the lines of a run are added to those seen on the same day, in Parquet and in
+// DuckDB, and a line replaces a stored one with the same key.
 func TestTrackerChanges_AreAddedOnce(t *testing.T) {
 	dir := quickDir(t)
 	at := schema.NewDate(2026, 11, 20).Start().Add(9 * time.Hour)

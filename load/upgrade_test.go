@@ -24,8 +24,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestUpgrade_WritesFilesAgain upgrades the kept store of version 10, which has a calendar with two more columns: a
-// folder has files of one schema, and equal rows.
+// TestUpgrade_WritesFilesAgain upgrades a store of version 10, whose calendar had two more columns. Afterwards all
+// files of a folder have one schema, and the rows are equal.
 func TestUpgrade_WritesFilesAgain(t *testing.T) {
 	dir := quickDir(t)
 	loadtest.Unpack(t, "../testdata/stores/v10-3.tar.zst", dir)
@@ -88,8 +88,8 @@ func TestUpgrade_WritesFilesAgain(t *testing.T) {
 	}
 }
 
-// TestUpgrade_AddsAColumn to the tables, as a later version may: the files of a store from before get it, as NULL,
-// and the first value that is read of it fills the current version.
+// TestUpgrade_AddsAColumn: if a later version adds a column to a table, the files of an older store get it with NULL,
+// and the first value that is read completes the current version.
 func TestUpgrade_AddsAColumn(t *testing.T) {
 	for _, table := range []*schema.Table{schema.CampaignHistory.Table} {
 		t.Run(table.Name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestUpgrade_AddsAColumn(t *testing.T) {
 	}
 }
 
-// takeBack makes a store of this version one of the oldest, in which a table had one column less.
+// takeBack turns a store of this version into one of the oldest version, in which a table lacks one column.
 func takeBack(t *testing.T, dir string, table *schema.Table, column string) {
 	t.Helper()
 	m, err := manifest.Read(dir)
@@ -169,7 +169,7 @@ func takeBack(t *testing.T, dir string, table *schema.Table, column string) {
 				slices.Delete(slices.Clone(all.Columns()), index, index+1), all.NumRows())
 		}
 	}
-	table.Columns[index].Since = schema.Version // as the tag since does
+	table.Columns[index].Since = schema.Version // like the struct tag since
 	t.Cleanup(func() { table.Columns[index].Since = schema.Oldest })
 	for path, rec := range recs {
 		var b bytes.Buffer

@@ -18,14 +18,14 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// built is a DuckDB file of two accounts with its manifest, and the Parquet files of both.
+// built is a DuckDB file of two accounts with its manifest and its Parquet files.
 type built struct {
 	dir  string
 	m    *manifest.Manifest
 	opts duck.Options
 }
 
-// newBuilt has two days with rows and one without of acme, and one day of beta.
+// newBuilt returns two days with rows and one without for acme, and one day for beta.
 func newBuilt(t *testing.T) *built {
 	t.Helper()
 	b := &built{dir: t.TempDir(), m: manifest.New()}
@@ -52,7 +52,7 @@ func newBuilt(t *testing.T) *built {
 			}
 		}
 	}
-	// The rows of a mart and of replies are in no table.
+	// Marts and replies have no table.
 	mart := manifest.PartPath(schema.CampaignDays.Table, "acme", 20000)
 	b.m.Of("acme").Files[mart] = &manifest.File{Kind: manifest.KindParquet, Table: schema.CampaignDays.Name, Rows: 5}
 	b.m.Of("acme").Files["raw/x"] = &manifest.File{Kind: manifest.KindRaw, Rows: 5}
@@ -67,7 +67,7 @@ func newBuilt(t *testing.T) *built {
 	return b
 }
 
-// putTable writes a Parquet file of a table and describes it as a manifest does.
+// putTable writes the Parquet file of a table and adds it to the manifest.
 func putTable[R any](t testing.TB, dir, path string, table schema.TableOf[R], rows []R) *manifest.File {
 	t.Helper()
 	var b bytes.Buffer
@@ -82,7 +82,7 @@ func putTable[R any](t testing.TB, dir, path string, table schema.TableOf[R], ro
 	return &manifest.File{Kind: manifest.KindParquet, Table: table.Name, Rows: n, Bytes: int64(b.Len())}
 }
 
-// after checks a copy of the file after a statement.
+// after runs a statement on a copy of the file and then checks the copy.
 func (b *built) after(t *testing.T, statement string, check func(*duck.Warehouse) error) error {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(b.dir, duck.FileName))
@@ -103,7 +103,8 @@ func (b *built) after(t *testing.T, statement string, check func(*duck.Warehouse
 	return w.Stop(check(w))
 }
 
-// TestWarehouseCheck: a finished DuckDB file has each row of the Parquet files once, by count and by exact sums.
+// TestWarehouseCheck: the check detects, by counts and exact sums, a DuckDB file that does not have each row of the
+// Parquet files once.
 func TestWarehouseCheck(t *testing.T) {
 	b := newBuilt(t)
 	all := func(*manifest.Manifest) {}
@@ -123,7 +124,7 @@ func TestWarehouseCheck(t *testing.T) {
 		m       func(*manifest.Manifest)
 		changed map[string]map[schema.Date]bool
 		keys    bool
-		says    string // empty: it is as it must be
+		says    string // text of the damage; empty: none
 	}{
 		"as built":                     {"SELECT 1", all, nil, true, ""},
 		"as built/one account":         {"SELECT 1", unloaded, nil, true, ""},
@@ -141,7 +142,7 @@ func TestWarehouseCheck(t *testing.T) {
 			"now() AS ends_at, 24 AS hours, '' AS _run_id FROM spend_daily LIMIT 1", all, nil, false,
 			"calendar of account acme has 1 rows"},
 		"a day that is not proven": {"SELECT 1", func(m *manifest.Manifest) {
-			m.Parts["acme"] = &manifest.AccountFile{} // as a published account has
+			m.Parts["acme"] = &manifest.AccountFile{} // as for a published account
 			delete(m.Accounts["acme"].Days, 20001)
 		}, nil, false, "acme has 2 rows, and the day is not proven"},
 		"other sums of campaigns": {"UPDATE int.campaign_spend SET clicks = clicks + 1", all, nil, false,
@@ -168,11 +169,10 @@ func wantDamage(t *testing.T, name string, err error, says string) {
 	}
 }
 
-// TestCompareRows: the tables, the sums of campaigns and the models have the rows that they are made from, also
-// where counts and sums agree.
+// TestCompareRows: tables, sums by campaign and models with other rows are detected even if counts and sums are right.
 func TestCompareRows(t *testing.T) {
 	b := newBuilt(t)
-	// There is no such file.
+	// The file does not exist.
 	delete(b.m.Accounts["acme"].Files, manifest.PartPath(schema.CampaignDays.Table, "acme", 20000))
 	const query = "SELECT account_id, report_date, sum(spend) AS spend FROM main.spend_daily GROUP BY ALL"
 	whole := duck.View{Schema: "mart", Name: "days", SQL: query, IsTable: true, Reads: []string{"main.spend_daily"}}
@@ -208,7 +208,7 @@ func TestCompareRows(t *testing.T) {
 	}
 }
 
-// TestCompareRows_OfMarts: the files of a mart have the rows of its view, unless they are known to be older.
+// TestCompareRows_OfMarts: the files of a mart must have the rows of its view.
 func TestCompareRows_OfMarts(t *testing.T) {
 	b := newBuilt(t)
 	acme, path := b.m.Accounts["acme"], manifest.PartPath(schema.CampaignDays.Table, "acme", 20000)
@@ -233,8 +233,8 @@ func TestCompareRows_OfMarts(t *testing.T) {
 	}
 }
 
-// TestNewerDuckDB: a DuckDB file of a later generation shows that the store was set back. One that does not open
-// shows nothing, and neither does one of the same generation.
+// TestNewerDuckDB: a DuckDB file of a later generation is a newer part. A file that does not open, or is of the same
+// generation, is not.
 func TestNewerDuckDB(t *testing.T) {
 	b := newBuilt(t)
 	path := filepath.Join(b.dir, duck.FileName)

@@ -66,7 +66,7 @@ var roots = sync.OnceValue(func() (texts [3]string) {
 	return texts
 })
 
-// before and after are the files of the two generations.
+// before and after are the files of the two generations, by path.
 func before(t testing.TB) map[string]string {
 	return map[string]string{"parquet/a/data.parquet": "a1", "parquet/c": "c1", "manifest/old/1.json": "1",
 		"raw/old": "1", manifest.FileName: root(t, 1)}
@@ -84,7 +84,7 @@ func place(dir string, d durable.FS) Place {
 
 var nothing = func() error { return nil }
 
-// published removes staged files, as the next run does, and compares the rest.
+// published compares the files with want after removing staged ones, as the next run does.
 func published(t testing.TB, dir string, want map[string]string) bool {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(dir, "staging")); err != nil {
@@ -93,7 +93,7 @@ func published(t testing.TB, dir string, want map[string]string) bool {
 	return maps.Equal(loadtest.Files(t, dir), want)
 }
 
-// TestWrite_BeginsNothing if it is told so, or if a folder takes no file of the staging area.
+// TestWrite_BeginsNothing: no commit starts if begin returns an error, or if no file can be renamed into a folder.
 func TestWrite_BeginsNothing(t *testing.T) {
 	dir, r := store(t)
 	no := errors.New("no")
@@ -126,7 +126,7 @@ func TestWrite_BeginsNothing(t *testing.T) {
 		if !published(t, dir, before(t)) {
 			t.Errorf("%q, %s: %v", c.into, c.errno, loadtest.Files(t, dir))
 		}
-		if c.into != "manifest/old" { // which is not a folder of TryFolders
+		if c.into != "manifest/old" { // TryFolders does not test this folder
 			dir, _ := store(t)
 			put(t, dir, "raw/x", "")
 			into := c.into
@@ -147,8 +147,8 @@ func TestWrite_BeginsNothing(t *testing.T) {
 	}
 }
 
-// TestTryFolders leaves no file, whether another account's run takes its file or not, and reports the folders that it
-// cannot read.
+// TestTryFolders: it leaves no file, even if another account's run moves its file, and reports folders that it cannot
+// look up.
 func TestTryFolders(t *testing.T) {
 	dir, _ := store(t)
 	was := loadtest.Files(t, dir)
@@ -179,8 +179,8 @@ func TestTryFolders(t *testing.T) {
 	}
 }
 
-// TestRead_RefusesForeignRecords: damaged, unsealed, of a newer version, of another generation, and
-// those whose files are nowhere; a damaged manifest is what the commit replaces.
+// TestRead_RefusesForeignRecords: records that are damaged, unsealed, of a newer version or of another generation, and
+// those with missing files. A damaged manifest is accepted, because the commit replaces it.
 func TestRead_RefusesForeignRecords(t *testing.T) {
 	sealed := func(edit func(r *Record)) func(t *testing.T, dir string, r Record) {
 		return func(t *testing.T, dir string, r Record) {
@@ -197,7 +197,7 @@ func TestRead_RefusesForeignRecords(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		put  func(t *testing.T, dir string, r Record)
-		want error // nil: it is ended
+		want error // nil: the commit is finished
 		text string
 	}{
 		"as it was written": {sealed(func(*Record) {}), nil, ""},
@@ -249,7 +249,7 @@ func TestRead_RefusesForeignRecords(t *testing.T) {
 	}
 }
 
-// recordText is a record as Write writes it.
+// recordText returns the text of a record as Write writes it.
 func recordText(t *testing.T, r Record) string {
 	t.Helper()
 	dir, _ := store(t)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAsk_NeedsNoTemporaryFolder answers where nothing can be written, as in a
-// container with a read-only root: what fits into memory asks for no disk.
+// TestAsk_NeedsNoTemporaryFolder: a query that fits into memory works where nothing can be written, for example in a
+// container with a read-only root.
 func TestAsk_NeedsNoTemporaryFolder(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting takes root; .ci/run has it")

@@ -48,7 +48,7 @@ func publish(t *testing.T, dir string) {
 	}
 }
 
-// fileHashes are the contents of all files of a folder, in short.
+// fileHashes returns the hashes of all files of a folder, by name.
 func fileHashes(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	hashes := map[string]string{}
@@ -65,7 +65,7 @@ func fileHashes(t *testing.T, dir string) map[string]string {
 	return hashes
 }
 
-// asked is a result with what a test wants to know of it.
+// asked is a result with its rows.
 func asked(t *testing.T, dir, q string) *Result {
 	t.Helper()
 	r, err := Ask(t.Context(), dir, Query{SQL: q}, Options{})
@@ -80,7 +80,7 @@ func asked(t *testing.T, dir, q string) *Result {
 	return r
 }
 
-// rowsOf are the rows as texts, cells joined by bars.
+// rowsOf returns the rows as texts, with cells separated by bars.
 func rowsOf(t *testing.T, r *Result) []string {
 	t.Helper()
 	var all []string
@@ -100,8 +100,8 @@ func rowsOf(t *testing.T, r *Result) []string {
 	return all
 }
 
-// TestAsk_RefusesWhatIsNoQuestion asks the real engine for everything that would write, open, load or set something;
-// the store must stay unchanged.
+// TestAsk_RefusesWhatIsNoQuestion tries statements that would write, open, load or set something. They are refused, and
+// the store stays unchanged.
 func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	publish(t, dir)
@@ -167,10 +167,10 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 	}
 }
 
-// TestAsk_KnowsEveryFunctionOfTheEngine asks the engine for its functions with rows: what a new engine
-// brings is refused until somebody has judged it.
+// TestAsk_KnowsEveryFunctionOfTheEngine lists the engine's table functions, so that somebody decides about each one
+// that a new engine adds. Until then it is refused.
 func TestAsk_KnowsEveryFunctionOfTheEngine(t *testing.T) {
-	schematest.Long(t) // it changes with the engine's version alone
+	schematest.Long(t) // changes only with the engine's version
 	dir := t.TempDir()
 	publish(t, dir)
 	allowed := 0
@@ -223,7 +223,7 @@ func TestAsk_TakesWhateverReads(t *testing.T) {
 	}
 }
 
-// TestAsk_KeepsTypesAndDigits takes values that floats and texts lose.
+// TestAsk_KeepsTypesAndDigits uses values that a conversion through float or text would change.
 func TestAsk_KeepsTypesAndDigits(t *testing.T) {
 	dir := t.TempDir()
 	publish(t, dir)
@@ -276,7 +276,7 @@ func TestAsk_SetsParameters(t *testing.T) {
 	}
 }
 
-// TestAsk_AnswersInOrderAcrossPages wants every row once, in the order asked for.
+// TestAsk_AnswersInOrderAcrossPages expects every row once, in the order of the query.
 func TestAsk_AnswersInOrderAcrossPages(t *testing.T) {
 	dir := t.TempDir()
 	publish(t, dir)
@@ -292,7 +292,8 @@ func TestAsk_AnswersInOrderAcrossPages(t *testing.T) {
 	}
 }
 
-// TestAsk_HoldsMoreThanItsMemory answers 100 MB with 48 MB of memory; its temporary files are removed afterwards.
+// TestAsk_HoldsMoreThanItsMemory: an answer of 100 MB works with 48 MB of memory, and the temporary files are removed
+// afterwards.
 func TestAsk_HoldsMoreThanItsMemory(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	publish(t, dir)
@@ -331,7 +332,7 @@ func TestAsk_StopsWithItsContext(t *testing.T) {
 	publish(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	// It would take years.
+	// This query would take years.
 	_, err := Ask(ctx, dir, Query{SQL: "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), " +
 		"range(10000000000) AS b(i)"}, Options{})
 	if !errors.Is(err, context.DeadlineExceeded) {
@@ -366,7 +367,7 @@ func TestAsk_NamesAWarehouseThatDoesNotOpen(t *testing.T) {
 	}
 }
 
-// TestResult_WritesParquet holds the types that a reader finds.
+// TestResult_WritesParquet checks the types of the columns in the Parquet file.
 func TestResult_WritesParquet(t *testing.T) {
 	dir := t.TempDir()
 	publish(t, dir)

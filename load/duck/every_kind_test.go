@@ -18,7 +18,7 @@ import (
 	"spendsync/schema"
 )
 
-// everyKind has a column of every kind, plain and nullable.
+// everyKind is a row with a column of every kind, both required and nullable.
 type everyKind struct {
 	Text      string                      `col:"text" id:"1" key:"true" doc:"x"`
 	Count     int64                       `col:"count" id:"2" doc:"x"`
@@ -41,7 +41,7 @@ var everyTable = schema.Define[everyKind]("every_kind", schema.ByAccount, "one o
 func everyRow() []everyKind {
 	const (
 		firstDay, lastDay       = -719162, 2932896                         // 0001-01-01, 9999-12-31
-		firstMoment, lastMoment = -62135596800_000000, 253402300799_999999 // the same, to the microsecond
+		firstMoment, lastMoment = -62135596800_000000, 253402300799_999999 // the same as instants, in microseconds
 	)
 	return []everyKind{
 		{}, // zeros and nulls
@@ -68,8 +68,8 @@ func everyRow() []everyKind {
 	}
 }
 
-// TestEveryKind_SurvivesTheWholeWay takes rows of every kind with their extremes
-// from the struct through Arrow and Parquet into DuckDB and compares at each end.
+// TestEveryKind_SurvivesTheWholeWay converts extreme values of every kind from structs through Arrow and Parquet into
+// DuckDB, and compares them after each step.
 func TestEveryKind_SurvivesTheWholeWay(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
@@ -103,8 +103,8 @@ func TestEveryKind_SurvivesTheWholeWay(t *testing.T) {
 	}
 }
 
-// duckRows loads the file into a DuckDB table made from our DDL and reads it
-// back with exact values: microseconds and millionths, not floats.
+// duckRows loads the file into a DuckDB table with our DDL, and reads exact values back: microseconds and millionths,
+// not floats.
 func duckRows(t *testing.T, path string) []everyKind {
 	t.Helper()
 	ctx := context.Background()

@@ -15,8 +15,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestWriteMart_GivesTheSameBytes writes the same rows with one thread and little memory,
-// and with several in another order: the file is the same, and is read as any other of ours.
+// TestWriteMart_GivesTheSameBytes: rows give the same file with one thread and little memory as with several threads
+// and in another order, and package parquet can read it.
 func TestWriteMart_GivesTheSameBytes(t *testing.T) {
 	mart := schema.Marts[1]
 	var columns []string

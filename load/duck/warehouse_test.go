@@ -14,8 +14,8 @@ import (
 
 const day = schema.Date(20777) // 2026-11-20
 
-// TestWarehouse_NeedsNoRoomOnDisk: a reader works on a full or read-only volume. DuckDB gets more memory before it
-// spills to that disk; a builder needs the disk anyway.
+// TestWarehouse_NeedsNoRoomOnDisk: a check works on a full or read-only volume, because DuckDB gets more memory if it
+// cannot spill. Building needs the disk in any case.
 func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
 	for mayLackDisk, want := range map[bool]int{true: 2, false: 1} {
 		o := Options{Threads: 1, Dir: t.TempDir(), FirstMemory: "8MiB", Memory: "1GiB",
@@ -37,12 +37,12 @@ func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
 	}
 }
 
-// TestBuild_KeepsStatisticsShort: DuckDB's own choice is its first storage, in which an empty
-// file of 300 columns has a megabyte.
+// TestBuild_KeepsStatisticsShort: with DuckDB's default storage version an empty file with 300 columns takes a
+// megabyte.
 func TestBuild_KeepsStatisticsShort(t *testing.T) {
 	o := Options{Threads: 1, Dir: t.TempDir(), Disk: durable.OS}
 	path := filepath.Join(o.Dir, FileName)
-	for _, empty := range []bool{true, false} { // a file that is carried forward stays so
+	for _, empty := range []bool{true, false} { // new, and then carried forward
 		w, err := Build(t.Context(), path, empty, nil, o)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestBuild_KeepsStatisticsShort(t *testing.T) {
 	}
 }
 
-// TestEngine_FetchesNothing: the settings of an engine are those it was started with.
+// TestEngine_FetchesNothing checks the settings of an engine after its start.
 func TestEngine_FetchesNothing(t *testing.T) {
 	for _, keep := range []bool{true, false} {
 		conn, stop, err := openEngine(t.Context(), Options{Threads: 1, keepOrder: keep}, t.TempDir(), t.TempDir())
@@ -78,7 +78,7 @@ func TestEngine_FetchesNothing(t *testing.T) {
 	}
 }
 
-// TestUnread_TellsTheDiskFromDamage: a full disk for temporary files is not evidence against the file.
+// TestUnread_TellsTheDiskFromDamage: a full disk for temporary files is not damage of the DuckDB file.
 func TestUnread_TellsTheDiskFromDamage(t *testing.T) {
 	for text, damage := range map[string]bool{
 		`IO Error: Failed to create directory "w.tmp": Read-only file system`:          false,
@@ -98,7 +98,8 @@ func TestUnread_TellsTheDiskFromDamage(t *testing.T) {
 	}
 }
 
-// TestDuckErr_TellsTheDisksTrouble: DuckDB reports disk errors with the kind of the failing operation.
+// TestDuckErr_TellsTheDisksTrouble: disk errors are recognized, although DuckDB reports them with the type of the
+// failed operation.
 func TestDuckErr_TellsTheDisksTrouble(t *testing.T) {
 	for text, want := range map[string]bool{
 		"TransactionContext Error: Failed to commit: fsync failed!":                           true,
@@ -112,8 +113,8 @@ func TestDuckErr_TellsTheDisksTrouble(t *testing.T) {
 	}
 }
 
-// TestWarehouse_TakesMoreMemoryWhereItMust: what cannot be done with the first limit of
-// memory is done again with the second, and fails with that.
+// TestWarehouse_TakesMoreMemoryWhereItMust: an operation that fails with the first memory limit is repeated with the
+// second one, whose error counts.
 func TestWarehouse_TakesMoreMemoryWhereItMust(t *testing.T) {
 	for name, c := range map[string]struct {
 		first string

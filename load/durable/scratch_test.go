@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestScratch_OfDeadProcessesGoes: the next folder removes those whose lock is free, and neither that of a living
-// process nor a young one that is about to get its lock.
+// TestScratch_OfDeadProcessesGoes: MakeScratch removes folders with a free lock. It leaves the folder of a living
+// process, and a young one that may be about to get its lock.
 func TestScratch_OfDeadProcessesGoes(t *testing.T) {
 	parent := t.TempDir()
 	living, err := MakeScratch(parent)
@@ -49,7 +49,7 @@ func TestScratch_OfDeadProcessesGoes(t *testing.T) {
 	}
 }
 
-// TestScratch_ManyAtOnce: one that is swept by another process before it has its lock is made again.
+// TestScratch_ManyAtOnce: if another process removes a folder before it is locked, MakeScratch creates another one.
 func TestScratch_ManyAtOnce(t *testing.T) {
 	parent := t.TempDir()
 	var all sync.WaitGroup

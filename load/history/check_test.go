@@ -72,7 +72,7 @@ func TestCheckHistory_FindsWhatDoesNotHold(t *testing.T) {
 			var h history
 			text, err := json.Marshal(b.h)
 			if err == nil {
-				err = json.Unmarshal(text, &h) // a copy of our own to harm
+				err = json.Unmarshal(text, &h) // a deep copy to be damaged
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestDay_Hash: the hash covers the service's values in all rows, in their order, however many they are.
+// TestDay_Hash: the hash covers the service's values in all rows, in order, for any number of rows.
 func TestDay_Hash(t *testing.T) {
 	for _, n := range []int{0, 1, 2000} {
 		rows := schematest.SpendOfSources(day, n)
@@ -49,7 +49,7 @@ func TestDay_Hash(t *testing.T) {
 	}
 }
 
-// TestDay_HashOfRow: FORMAT.md states the bytes.
+// TestDay_HashOfRow: the hashed bytes are those that FORMAT.md states.
 func TestDay_HashOfRow(t *testing.T) {
 	r := schema.Spend{CampaignID: "c", Conversions: schema.Some[int64](3)}
 	if got, want := schema.AppendReported(nil, &r), "\x01c\x00\x00\x00\x00\x00\x01\x06"; string(got) != want {
@@ -57,7 +57,7 @@ func TestDay_HashOfRow(t *testing.T) {
 	}
 }
 
-// TestDay_SortsAndRefusesAKeyTwice, next to each other or not.
+// TestDay_SortsAndRefusesAKeyTwice: adjacent or not.
 func TestDay_SortsAndRefusesAKeyTwice(t *testing.T) {
 	rows := schematest.SpendOfSources(day, 5)
 	want := slices.Clone(rows)

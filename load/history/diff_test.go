@@ -57,7 +57,7 @@ func TestDay_Merge(t *testing.T) {
 	for name, c := range map[string]struct {
 		was, is []schema.Spend
 		diff    Diff
-		changes string // op and source
+		changes string // operation and source
 	}{
 		"nothing stored":   {nil, is(), Diff{Inserted: 40}, strings.Repeat("insert ", 40)},
 		"the same":         {was(), is(), Diff{}, ""},
@@ -69,7 +69,7 @@ func TestDay_Merge(t *testing.T) {
 			"insert delete update "},
 		"all gone": {was(), nil, Diff{Deleted: 40}, strings.Repeat("delete ", 40)},
 	} {
-		for _, size := range []int{1, 7, 100, -100} { // below 0: of a day that was not over
+		for _, size := range []int{1, 7, 100, -100} { // negative: the stored day was not over
 			over := size > 0
 			size = max(size, -size)
 			stored, want := slices.Clone(c.was), slices.Clone(c.is)
@@ -125,7 +125,7 @@ func TestDay_Merge(t *testing.T) {
 	}
 }
 
-// spentIn is what the row of a source spent; NULL if there is none.
+// spentIn returns the spend of a source's row; NULL if there is no row.
 func spentIn(rows []schema.Spend, source string) schema.Null[schema.Money] {
 	for i := range rows {
 		if rows[i].SourceID == source {
@@ -135,7 +135,8 @@ func spentIn(rows []schema.Spend, source string) schema.Null[schema.Money] {
 	return schema.Null[schema.Money]{}
 }
 
-// TestDay_MergeKeepsNoLentText: the memory of stored texts is reused for the next batch.
+// TestDay_MergeKeepsNoLentText: Merge must copy texts of stored rows, because their memory is reused for the next
+// batch.
 func TestDay_MergeKeepsNoLentText(t *testing.T) {
 	stored := schematest.SpendOfSources(day, 20)
 	read := slices.Concat(stored[:2], stored[3:])
@@ -173,8 +174,7 @@ func TestDay_MergeKeepsNoLentText(t *testing.T) {
 	}
 }
 
-// BenchmarkDay_Merge merges a day that was read again with the stored day, from which one row in a hundred differs,
-// and hashes it.
+// BenchmarkDay_Merge hashes a day and merges it with the stored rows, of which one in a hundred differs.
 func BenchmarkDay_Merge(b *testing.B) {
 	stored := schematest.SpendOfSources(day, 100_000)
 	slices.SortFunc(stored, func(a, b schema.Spend) int { return CompareKeys(&a, &b) })
@@ -203,8 +203,7 @@ func BenchmarkDay_Merge(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(stored)), "ns/row")
 }
 
-// TestDay_TakesCountsBack: a credit has counts below zero, and a sum may be so, too; one
-// that wraps around is refused.
+// TestDay_TakesCountsBack: credits have negative counts, and sums may be negative. A sum that overflows is refused.
 func TestDay_TakesCountsBack(t *testing.T) {
 	for _, c := range []struct {
 		clicks []int64
@@ -228,7 +227,7 @@ func TestDay_TakesCountsBack(t *testing.T) {
 	}
 }
 
-// sealed is a day of rows that are in order.
+// sealed returns a day of rows that are in key order.
 func sealed(t *testing.T, rows *schema.SpendRows) *Day {
 	t.Helper()
 	d, err := NewDay(rows)

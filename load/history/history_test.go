@@ -15,10 +15,10 @@ import (
 	"spendsync/schema"
 )
 
-// hour is the n-th hour of these tests.
+// hour returns the n-th hour of these tests.
 func hour(n int) schema.Instant { return schema.Instant(n) * 3600_000000 }
 
-// hourText is the hour of an instant.
+// hourText returns the hour of an instant as text.
 func hourText(i schema.Instant) string {
 	if i == schema.Forever {
 		return "-"
@@ -26,7 +26,7 @@ func hourText(i schema.Instant) string {
 	return fmt.Sprint(int64(i / hour(1)))
 }
 
-// book is a history of campaigns under test. Every run is followed by the checks that hold whatever happens.
+// book is a history of campaigns under test. After every run it checks the properties that must always hold.
 type book struct {
 	t         *testing.T
 	table     schema.TableOf[schema.Campaign]
@@ -36,7 +36,8 @@ type book struct {
 
 func campaigns(t *testing.T) *book { return &book{t: t, table: schema.CampaignHistory} }
 
-// withReadings returns an observation that begins with the confirmations of earlier ones, and those after it.
+// withReadings returns an observation that uses the confirmations of earlier ones, and a map that receives the new
+// confirmations.
 func withReadings[R any](t schema.TableOf[R], o Observation[R], was map[string]schema.Instant) (Observation[R],
 	map[string]schema.Instant) {
 	key, next := KeyTextOf(t), map[string]schema.Instant{}
@@ -69,7 +70,7 @@ func (b *book) run(o Observation[schema.Campaign]) {
 	b.h, b.confirmed = next, confirmed
 }
 
-// refused advances and expects an error that holds the texts.
+// refused advances and expects an error that contains the texts.
 func (b *book) refused(o Observation[schema.Campaign], texts ...string) error {
 	b.t.Helper()
 	next, st, err := Advance(b.table, b.table.Tracked(), b.h, o)
@@ -87,8 +88,8 @@ func (b *book) refused(o Observation[schema.Campaign], texts ...string) error {
 	return err
 }
 
-// checkAdvance checks the properties of every advance: the history is consistent, its rows are unchanged if it reports
-// so, and every stored row is still there, except for the closing and the filling of current rows.
+// checkAdvance checks the properties of every advance: the history is consistent, the rows are unchanged unless
+// Stats.Changed is set, and every stored row is kept, except that current rows may be closed or completed.
 func checkAdvance[R comparable, P Versioned[R]](t schema.TableOf[R], before, after Versions[R], st Stats) error {
 	if err := Check[R, P](t, after); err != nil {
 		return err
@@ -149,7 +150,7 @@ func (b *book) want(lines ...string) {
 	}
 }
 
-// valuesOf are the name and the bid of a campaign.
+// valuesOf returns the name and the bid of a campaign as text.
 func valuesOf(r *schema.Campaign) string {
 	name, bid := "NULL", "NULL"
 	if r.Name.Valid {
@@ -161,7 +162,7 @@ func valuesOf(r *schema.Campaign) string {
 	return name + " " + bid
 }
 
-// campaign is a campaign as read in full.
+// campaign returns a campaign that was read in full.
 func campaign(id, name string, bid schema.Money) Seen[schema.Campaign] {
 	return Seen[schema.Campaign]{Row: schema.Campaign{
 		AccountID: "acme", CampaignID: id, Name: schema.Some(name), DefaultBid: schema.Some(bid * 1_000000),
@@ -169,14 +170,13 @@ func campaign(id, name string, bid schema.Money) Seen[schema.Campaign] {
 	}}
 }
 
-// without is an entity as read without some columns. What the row has there must
-// not matter, so it is left.
+// without returns an entity with some columns unread. The row keeps its values there, because they must not matter.
 func without[R any](s Seen[R], columns ...string) Seen[R] {
 	s.Unread = append(slices.Clip(s.Unread), columns...)
 	return s
 }
 
-// blindCampaign is a campaign without a readable tracked column.
+// blindCampaign returns a campaign of which no tracked column could be read.
 func blindCampaign(id string) Seen[schema.Campaign] {
 	s := campaign(id, "left over", 9)
 	for _, c := range schema.CampaignHistory.Tracked() {
@@ -185,14 +185,14 @@ func blindCampaign(id string) Seen[schema.Campaign] {
 	return s
 }
 
-// listed is a run whose listing ended: an entity that it did not see is deleted.
+// listed returns an observation with a complete listing: an entity that it lacks is deleted.
 func listed[R any](n int, seen ...Seen[R]) Observation[R] {
 	o := broken(n, seen...)
 	o.Absence = func(*R) Absence { return Gone }
 	return o
 }
 
-// broken is a run whose listing did not end.
+// broken returns an observation with an incomplete listing.
 func broken[R any](n int, seen ...Seen[R]) Observation[R] {
 	return Observation[R]{
 		At: hour(n), RunID: fmt.Sprint("run-", n), Seen: seen, Patience: 2,
@@ -200,7 +200,7 @@ func broken[R any](n int, seen ...Seen[R]) Observation[R] {
 	}
 }
 
-// reported is a run that saw campaigns in the report alone.
+// reported returns an observation of campaigns that only the report names.
 func reported(n int, ids ...string) Observation[schema.Campaign] {
 	o := broken[schema.Campaign](n)
 	for _, id := range ids {
@@ -211,8 +211,8 @@ func reported(n int, ids ...string) Observation[schema.Campaign] {
 
 type runs = []Observation[schema.Campaign]
 
-// campaignRuns are what runs see of campaigns, and the versions that follow: the rules by example. All that may come is
-// drawn by the model.
+// campaignRuns are observations of campaigns with the resulting versions, as examples of the rules.
+// TestHistory_IsAsTheModelSays tests random ones.
 var campaignRuns = []struct {
 	name string
 	runs runs
@@ -281,7 +281,8 @@ func TestHistory_RefusesWhatItCannotJudge(t *testing.T) {
 	}
 }
 
-// TestAdvance_FillsRaw: a reading that has gained a key gives the current version its JSON, and makes no version.
+// TestAdvance_FillsRaw: if only a new JSON key was added, the current version gets the new JSON, and there is no new
+// version.
 func TestAdvance_FillsRaw(t *testing.T) {
 	b := campaigns(t)
 	observe := func(at int, name, raw string, fills bool) {

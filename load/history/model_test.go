@@ -29,8 +29,8 @@ var (
 )
 
 // The model below states the rules in another way. It keeps every observation of a key and no state: the known values
-// at an event are looked up in the events up to it, and a version starts where they differ from one event to the next.
-// It is slow, and shares nothing with Advance but the row.
+// at an event are looked up in the events up to it, and a version starts where they differ between two events. It is
+// slow, and shares nothing with Advance but the row type.
 
 // modelEvent is one observation of one key.
 type modelEvent struct {
@@ -40,10 +40,10 @@ type modelEvent struct {
 	row       schema.Campaign
 	unread    map[string]bool
 	stub      bool
-	gone      bool // a complete listing lacked it
+	gone      bool // a complete listing lacked the key
 }
 
-// modelColumn is a tracked column, with its field spelt out.
+// modelColumn is a tracked column, with access to its field.
 type modelColumn struct {
 	name string
 	same func(a, b *schema.Campaign) bool
@@ -71,7 +71,7 @@ var modelRefreshed = slices.DeleteFunc(schema.CampaignHistory.Tracked(), func(c 
 // modelEntity are all the events of a key, oldest first.
 type modelEntity []modelEvent
 
-// lastRead is the last event up to i in which a column was readable, or -1.
+// lastRead returns the index of the last event up to i in which a column was read, or -1.
 func (m modelEntity) lastRead(i int, column string) int {
 	for ; i >= 0; i-- {
 		if m[i].seen && !m[i].unread[column] {
@@ -81,8 +81,7 @@ func (m modelEntity) lastRead(i int, column string) int {
 	return -1
 }
 
-// absences are how many complete listings lacked it since it was last seen, and
-// whether it ever was.
+// absences returns how many complete listings lacked the key since it was last seen, and whether it was ever seen.
 func (m modelEntity) absences(i int) (n int, seen bool) {
 	for ; i >= 0; i-- {
 		if m[i].seen {
@@ -100,7 +99,7 @@ func (m modelEntity) deleted(i int) bool {
 	return seen && n >= modelPatience
 }
 
-// known is how many columns have been readable up to i.
+// known returns how many columns have been read up to event i.
 func (m modelEntity) known(i int) (n int) {
 	for _, c := range modelTracked {
 		if m.lastRead(i, c.name) >= 0 {
@@ -123,7 +122,7 @@ func (m modelEntity) readState(i int) string {
 	return schema.ReadOK
 }
 
-// differing are the columns whose known value is another at i than at j.
+// differing returns the columns whose known values at events i and j differ.
 func (m modelEntity) differing(i, j int) (names []string) {
 	for _, c := range modelTracked {
 		a, b := m.lastRead(i, c.name), m.lastRead(j, c.name)
@@ -134,8 +133,8 @@ func (m modelEntity) differing(i, j int) (names []string) {
 	return names
 }
 
-// confirmed returns when the known values at i were last confirmed: a deletion by a listing that lacked the entity,
-// any other state by a full read, the first read, or the first sight.
+// confirmed returns when the state at event i was last confirmed: a deletion by a listing that lacked the key, any
+// other state by a full read, the first read, or the first sight.
 func (m modelEntity) confirmed(i int) schema.Instant {
 	for gone := m.deleted(i); i > 0; i-- {
 		e := m[i]
@@ -148,7 +147,7 @@ func (m modelEntity) confirmed(i int) schema.Instant {
 	return m[i].since
 }
 
-// row returns the known values at i, which its event writes into an existing row.
+// row returns the row that event i writes: before with the values that are known at i.
 func (m modelEntity) row(i int, before schema.Campaign) schema.Campaign {
 	r := before
 	for _, c := range modelTracked {
@@ -166,7 +165,7 @@ func (m modelEntity) row(i int, before schema.Campaign) schema.Campaign {
 	return r
 }
 
-// versions are the rows of a key after all its events.
+// versions returns the rows of a key after all its events.
 func (m modelEntity) versions(id string) (rows []schema.Campaign) {
 	for i, e := range m {
 		if i == 0 {
@@ -254,7 +253,7 @@ func (m model) check(h Versions[schema.Campaign], confirmed map[string]schema.In
 	for _, id := range slices.Sorted(maps.Keys(m)) {
 		want = append(want, m[id].versions(id)...)
 	}
-	// A current row has the confirmation from the time it was written; the readings have the last one.
+	// A current row has the confirmation as of when it was written; the last one is in the readings.
 	got := slices.Clone(h.Rows)
 	for i := range got {
 		if got[i].IsCurrent {
@@ -298,11 +297,11 @@ func (m model) checkMemory(got Memory) error {
 	return nil
 }
 
-// historyDice makes the observations of one sequence.
+// historyDice creates the observations of one random sequence.
 type historyDice struct {
 	*rand.Rand
 	clock                  schema.Instant
-	unread, absent, change float64 // how often
+	unread, absent, change float64 // probabilities
 	values                 map[string]schema.Campaign
 }
 
@@ -316,7 +315,7 @@ func newHistoryDice(seed uint64, sequence int) *historyDice {
 
 func (d *historyDice) chance(p float64) bool { return d.Float64() < p }
 
-// oneOf returns one of n values; the zero value is NULL.
+// oneOf returns one of n values; 0 becomes NULL.
 func oneOf[T comparable](d *historyDice, values ...T) schema.Null[T] {
 	if i := d.IntN(len(values) + 1); i > 0 {
 		return schema.Some(values[i-1])
@@ -324,7 +323,7 @@ func oneOf[T comparable](d *historyDice, values ...T) schema.Null[T] {
 	return schema.Null[T]{}
 }
 
-// seen is a campaign as the service shows it next: mostly as before.
+// seen returns a campaign's next observation, mostly with the same values.
 func (d *historyDice) seen(id string) Seen[schema.Campaign] {
 	row, known := d.values[id]
 	if !known {
@@ -347,7 +346,7 @@ func (d *historyDice) seen(id string) Seen[schema.Campaign] {
 	s := Seen[schema.Campaign]{Row: row}
 	columns := []string{"default_bid", "min_age", "name"}
 	if d.chance(d.unread / 2) {
-		s.Unread = columns // nothing readable at all
+		s.Unread = columns // no column could be read
 	} else {
 		for _, name := range columns {
 			if d.chance(d.unread) {
@@ -360,7 +359,7 @@ func (d *historyDice) seen(id string) Seen[schema.Campaign] {
 			s.Unread = append(slices.Clip(s.Unread), name)
 		}
 	}
-	// What could not be read is not in the row, or is there and means nothing.
+	// Unread columns are empty or have values that must not matter.
 	if d.chance(0.5) && slices.Contains(s.Unread, "name") {
 		s.Row.Name = schema.Some("means nothing")
 	}
@@ -437,8 +436,8 @@ func historySequenceError(seed uint64, sequence int, tracked []schema.Column, se
 	return nil
 }
 
-// replayError applies an observation once more, which changes nothing, and again with a time before the last one,
-// which is refused.
+// replayError applies an observation a second time, which must change nothing, and then with an earlier time, which
+// must be refused.
 func replayError(h Versions[schema.Campaign], o Observation[schema.Campaign], before schema.Instant,
 	tracked []schema.Column) error {
 	again, st, err := Advance(schema.CampaignHistory, tracked, h, o)
@@ -453,8 +452,8 @@ func replayError(h Versions[schema.Campaign], o Observation[schema.Campaign], be
 	return nil
 }
 
-// TestHistory_IsAsTheModelSays runs many short random histories: fields that cannot be read, NULLs, listings that end
-// and that don't, entities that are deleted and restored, stubs, replays, runs that see nothing.
+// TestHistory_IsAsTheModelSays runs many short random histories with unreadable fields, NULLs, complete and incomplete
+// listings, entities that are deleted and restored, stubs, replays, and empty observations.
 func TestHistory_IsAsTheModelSays(t *testing.T) {
 	seed := *historySeed
 	if seed == 0 {
@@ -497,7 +496,7 @@ func TestHistory_IsAsTheModelSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d sequences, %.0f a second; rows: %v", to-from, float64(to-from)/time.Since(began).Seconds(), kinds)
-	// If the dice no longer reach a case, the test proves nothing about it.
+	// Every kind of change must have occurred, or the test proves nothing about it.
 	for _, kind := range []string{
 		"first_seen ok", "first_seen partial", "first_seen unreadable", "first_read ok", "first_read partial",
 		"stub stub", "stub unreadable", "changed ok", "changed partial", "deleted ok", "deleted partial",

@@ -14,7 +14,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestCoverage_States: how well each day is known, and which days a run reports as lost.
+// TestCoverage_States checks the state of each day, and which days are newly lost.
 func TestCoverage_States(t *testing.T) {
 	now := time.Date(2026, 11, 24, 18, 0, 0, 0, time.UTC)
 	today := schema.DateOf(now)
@@ -75,8 +75,8 @@ func TestCoverage_States(t *testing.T) {
 	}
 }
 
-// TestLedger: what is written is read, a changed part is damage, and the last run that satisfies a
-// condition is found over all months, by its last line.
+// TestLedger: lines are read as they were written, a changed published part is damage, and LastRunThat searches all
+// months and uses the last line of each run.
 func TestLedger(t *testing.T) {
 	dir := t.TempDir()
 	if run, err := LastRun(dir, "acme"); run != nil || err != nil {
@@ -137,7 +137,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestStrays are the files that the manifest does not name, ledgers and files of a probe excepted.
+// TestStrays: strays are the files that the manifest does not name, except ledgers and the files of TryFolders.
 func TestStrays(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{"parquet/spend_daily/account=acme/data.parquet", "parquet/spend_daily/account=acme/x",
@@ -166,8 +166,7 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// TestCoverage_HasTheNumbers: coverage has what the last proven read of a day gave, and the service's own total
-// beside it.
+// TestCoverage_HasTheNumbers: the coverage of a day has the numbers of its last proven read, and the service's own sum.
 func TestCoverage_HasTheNumbers(t *testing.T) {
 	now := time.Date(2026, 11, 24, 18, 0, 0, 0, time.UTC)
 	d := schema.DateOf(now) - 1

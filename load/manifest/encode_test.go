@@ -17,8 +17,7 @@ import (
 	"spendsync/schema"
 )
 
-// large is a manifest of some megabytes, whose accounts differ in size, with texts that JSON
-// escapes.
+// large returns a manifest of several megabytes, with accounts of different sizes and texts that JSON escapes.
 func large() *Manifest {
 	m := New()
 	m.Generation, m.RunID, m.Views = 7, "R7", "v"
@@ -64,7 +63,7 @@ func write(t testing.TB, path string, b []byte) {
 	}
 }
 
-// TestRead_OfOthers: a missing account file, a newer format, nothing at all. What is changed: TestDamage_ of load.
+// TestRead_OfOthers: a missing account file, a newer format, an empty folder. Package load tests damage.
 func TestRead_OfOthers(t *testing.T) {
 	dir := t.TempDir()
 	m := large()
@@ -88,8 +87,8 @@ func TestRead_OfOthers(t *testing.T) {
 	}
 }
 
-// TestEncode_EqualContentGivesEqualFiles: an account whose content is unchanged keeps its file,
-// whether it is loaded or not, and a changed one gets a file of another name beside the old one.
+// TestEncode_EqualContentGivesEqualFiles: an unchanged account keeps its file, loaded or not, and a changed one gets a
+// new file with another name.
 func TestEncode_EqualContentGivesEqualFiles(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, large())

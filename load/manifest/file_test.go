@@ -26,8 +26,8 @@ func putTable[R any](t testing.TB, dir, path string, table schema.TableOf[R], ro
 	return &File{Kind: KindParquet, Table: table.Name, Rows: n, Bytes: int64(b.Len()), SHA256: HashLedger(b.Bytes())}
 }
 
-// TestFile_IsReadAsPublished: a file gives its rows if its bytes are the published ones. Otherwise each way to read
-// it returns damage that names the file and no row; an error of the disk is not damage.
+// TestFile_IsReadAsPublished: if the bytes of a file are not the published ones, each way to read it returns no row and
+// damage that names the file. An error of the disk is not damage.
 func TestFile_IsReadAsPublished(t *testing.T) {
 	day := schema.NewDate(2026, 3, 8)
 	rows := schematest.SpendOfSources(day, 1500) // more than a batch
@@ -45,7 +45,7 @@ func TestFile_IsReadAsPublished(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change change
-		want   string // empty: its rows; else what the damage says
+		want   string // text of the damage; empty: the rows are read
 		disk   bool   // the disk fails
 	}{
 		"as published": {edit(func(b []byte) []byte { return b }), "", false},
@@ -94,7 +94,7 @@ func TestFile_IsReadAsPublished(t *testing.T) {
 	}
 }
 
-// TestReadDay: the file of a day with a row of another account or day is not that day's, and the row is named.
+// TestReadDay: a row of another account or day is an error that names the row.
 func TestReadDay(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct {

@@ -8,9 +8,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// FuzzAccount: an account file of any content that its root names by hash is loaded or refused with an
-// error that names it. A loaded one leads nowhere out of the store, gives equal content back, and its
-// listing has the same files.
+// FuzzAccount: an account file with any content and a correct hash is either loaded or refused with an error that names
+// it. A loaded account names no path outside of the store, and is unchanged after it was encoded and decoded.
 func FuzzAccount(f *testing.F) {
 	good, err := large().Encode()
 	if err != nil {

@@ -2,8 +2,8 @@ package manifest
 
 import "testing"
 
-// TestGrownTooMuch lets the DuckDB file of a million rows, 100 bytes each when it was built, grow by dead space: some
-// exists already, some is about to.
+// TestGrownTooMuch lets a DuckDB file of a million rows of 100 bytes grow by dead space: by existing one, and by rows
+// that are about to be replaced.
 func TestGrownTooMuch(t *testing.T) {
 	const mb = 1_000_000
 	for name, c := range map[string]struct {
@@ -28,7 +28,7 @@ func TestGrownTooMuch(t *testing.T) {
 		if got := m.GrownTooMuch(c.dead); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
-		// A file from before the sizes of a new one were recorded is used unchanged.
+		// Without a record of its size when it was built, a file is never rebuilt.
 		if m.Warehouse.BuiltRows = 0; m.GrownTooMuch(c.dead) {
 			t.Errorf("%s: it has grown from an unknown size", name)
 		}

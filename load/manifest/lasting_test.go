@@ -7,8 +7,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestNext_Facts: a lasting fact is one line with its first and last sighting, a run that publishes twice counts once,
-// a fact ends when a run looks and does not find it, and what exceeds the list is counted.
+// TestNext_Facts: a lasting fact is one line with its first and last sighting; a run that publishes twice counts once;
+// a fact ends when a run looks and does not observe it; facts beyond maxFacts are counted.
 func TestNext_Facts(t *testing.T) {
 	m := New()
 	m.Accounts["acme"] = NewAccount(0)

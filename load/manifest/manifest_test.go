@@ -15,7 +15,7 @@ import (
 	"spendsync/schema"
 )
 
-// unreadable is a disk on which everything at some paths fails.
+// unreadable is a disk on which all calls with certain paths fail.
 type unreadable struct {
 	durable.FS
 	fails func(path string) error
@@ -42,7 +42,7 @@ func (u unreadable) Lstat(path string) (fs.FileInfo, error) {
 	return u.FS.Lstat(path)
 }
 
-// failingAt is a disk that cannot read what lies at a path below a folder.
+// failingAt returns a disk that cannot read a path below a folder.
 func failingAt(dir, path string) durable.Disk {
 	return durable.Disk{FS: unreadable{durable.OS.FS, func(at string) error {
 		if at == filepath.Join(dir, path) {
@@ -52,8 +52,8 @@ func failingAt(dir, path string) durable.Disk {
 	}}}
 }
 
-// TestRead_WithoutAManifest: a folder in which a store has lain is damage, any other is empty, and a disk that
-// fails is neither.
+// TestRead_WithoutAManifest: a folder with parts of a store is damage, any other folder is empty, and a disk error is
+// neither.
 func TestRead_WithoutAManifest(t *testing.T) {
 	run := func(published bool) string {
 		b, err := EncodeLedger(LedgerRows{Runs: []schema.Run{{RunID: "R1", Generation: 1, Published: published}}})
@@ -65,7 +65,7 @@ func TestRead_WithoutAManifest(t *testing.T) {
 	const ledger = "ledger/account=acme/2026-11.jsonl"
 	for name, c := range map[string]struct {
 		files map[string]string
-		left  string // what lies there of a store; empty: nothing does
+		left  string // the part of a store that is left; empty: none
 	}{
 		"nothing":                       {nil, ""},
 		"other files":                   {map[string]string{"notes.txt": "x"}, ""},
@@ -100,7 +100,7 @@ func TestRead_WithoutAManifest(t *testing.T) {
 	}
 }
 
-// TestDecode_RefusesWhatCannotBe: each text is sealed, so only its content speaks against it.
+// TestDecode_RefusesWhatCannotBe: each text has a correct checksum and impossible content.
 func TestDecode_RefusesWhatCannotBe(t *testing.T) {
 	sha := strings.Repeat("a", 64)
 	part := func(p *AccountFile) func(*Manifest) { return func(m *Manifest) { m.Parts["acme"] = p } }
@@ -158,8 +158,8 @@ func TestDecode_RefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-// TestGrownLedgers are the accounts whose newest ledger file differs from the published one, in order. A loaded
-// account is not among them: its ledger is read.
+// TestGrownLedgers: the result has the accounts whose newest ledger file differs from the published one, sorted, except
+// loaded ones.
 func TestGrownLedgers(t *testing.T) {
 	dir, m := t.TempDir(), New()
 	file := func(account, month string) string { return "ledger/account=" + account + "/" + month + ".jsonl" }
@@ -193,7 +193,7 @@ func TestGrownLedgers(t *testing.T) {
 	}
 }
 
-// TestRawPages_AreInTheOrderOfTheirNumbers: the file names of pages above 9,999 are longer.
+// TestRawPages_AreInTheOrderOfTheirNumbers: pages from 10,000 on have longer file names.
 func TestRawPages_AreInTheOrderOfTheirNumbers(t *testing.T) {
 	a := &Account{Files: map[string]*File{}}
 	var want []string

@@ -26,9 +26,9 @@ func TestNote_Stands(t *testing.T) {
 	}
 }
 
-// TestAccount_See: a note counts the runs that saw it, and keeps its first time and what is accepted of it. Without
-// being seen it lasts for a week, or until it is taken back; the form of a day that fits again is gone at once, as is
-// one of the operator's own files that the last reading of them lacks.
+// TestAccount_See: a note counts the runs that saw it, and keeps its first time and its acceptance. If it is not seen
+// again, it lasts for a week or, if accepted, until it is taken back. A note about days, or about the operator's files,
+// ends as soon as the difference is gone.
 func TestAccount_See(t *testing.T) {
 	at := schema.InstantOf(schema.NewDate(2026, 3, 9).Start())
 	ago := func(d time.Duration) schema.Instant { return schema.InstantOf(at.Time().Add(-d)) }
@@ -63,7 +63,7 @@ func TestAccount_See(t *testing.T) {
 	}
 }
 
-// TestDay_Doubts: what speaks against a day, its form and its size.
+// TestDay_Doubts checks the form and the size of each doubt.
 func TestDay_Doubts(t *testing.T) {
 	const day = schema.Date(20000)
 	sum := func(rows, total schema.Money) Day {

@@ -14,7 +14,7 @@ import (
 	"spendsync/load/durable"
 )
 
-// bomb returns a few KB of zstd that unpack to 1 GiB and one byte, with or without that size in its header.
+// bomb returns a few KB of zstd that expand to 1 GiB and one byte, with or without that size in the header.
 func bomb(t *testing.T, sized bool) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -40,8 +40,8 @@ func bomb(t *testing.T, sized bool) []byte {
 	return b.Bytes()
 }
 
-// TestRawPage_UnpacksNoMoreThanRecorded: a file in the place of a reply is damage by its hash before anything is
-// unpacked, and if the manifest has its hash, it unpacks to no more than the manifest allows.
+// TestRawPage_UnpacksNoMoreThanRecorded: a replaced reply is damage by its hash before it is decompressed. If the
+// manifest has its hash, it is decompressed only up to the size that the manifest allows.
 func TestRawPage_UnpacksNoMoreThanRecorded(t *testing.T) {
 	dir, sized, unsized := t.TempDir(), bomb(t, true), bomb(t, false)
 	z, err := zstd.NewWriter(nil)
@@ -59,7 +59,7 @@ func TestRawPage_UnpacksNoMoreThanRecorded(t *testing.T) {
 		content []byte
 		info    File
 		other   bool  // the manifest has another file's hash
-		size    int64 // what it unpacks to; 0: it is damage
+		size    int64 // decompressed size; 0: it is damage
 		most    uint64
 		says    string
 	}{

@@ -11,7 +11,7 @@ import (
 	"spendsync/load/durable"
 )
 
-// racing is a disk on which something happens just before a file is opened.
+// racing is a disk that calls a function right before a file is opened.
 type racing struct {
 	durable.FS
 	before func(path string)
@@ -22,8 +22,8 @@ func (r racing) OpenFile(path string, flag int, perm fs.FileMode) (durable.File,
 	return r.FS.OpenFile(path, flag, perm)
 }
 
-// TestRead_MeetsACommit: a reader of the old root whose account file a commit has removed meanwhile
-// reads the new generation. A file that stays missing is damage.
+// TestRead_MeetsACommit: if a commit removes an account file after the old root was read, the new generation is read. A
+// file that stays missing is damage.
 func TestRead_MeetsACommit(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, large())

@@ -35,7 +35,7 @@ func TestSetBack(t *testing.T) {
 	}
 }
 
-// older is a store of generation 5.
+// older returns a store of generation 5.
 type older struct {
 	dir string
 	m   *Manifest
@@ -95,8 +95,8 @@ func (o *older) newest(t *testing.T, d durable.Disk) (NewerPart, error) {
 	return o.m.Newest(d, o.dir, files)
 }
 
-// TestNewest finds the part of a store that is newer than its manifest: publishing on top of the store would forget
-// what only that part knows. What is unreadable shows nothing: it is another damage, with another repair.
+// TestNewest: a part that is newer than the manifest is found. An unreadable part is not: it is another damage, with
+// another repair.
 func TestNewest(t *testing.T) {
 	const other = "manifest/account=acme/other.json"
 	knows := func(path string, more int64) func(*testing.T, *older) {
@@ -162,7 +162,7 @@ func TestNewest(t *testing.T) {
 	}
 }
 
-// TestNewest_DiskFails: what cannot be read may be newer, so that is an error.
+// TestNewest_DiskFails: an error of the disk is returned, because the part may be newer.
 func TestNewest_DiskFails(t *testing.T) {
 	for path, change := range map[string]func(*older){
 		novemberLedger: func(o *older) { o.add(t, novemberLedger, []byte("\n")) },

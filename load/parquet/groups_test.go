@@ -23,7 +23,7 @@ func rule(campaign string, source, version int, bid int64) schema.SourceRule {
 			ReadState: schema.ReadOK}}
 }
 
-// written returns the bytes of a file that is written from nothing.
+// written returns the bytes of a new file.
 func written(t *testing.T, c cut, rows []schema.SourceRule) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -39,8 +39,8 @@ func written(t *testing.T, c cut, rows []schema.SourceRule) []byte {
 	return b.Bytes()
 }
 
-// TestReplaceGroups_IsAsWritten: random rows in place of those of some groups give the bytes of a file that is written
-// from nothing, whatever is copied.
+// TestReplaceGroups_IsAsWritten: replacing the rows of some groups by random ones gives the same bytes as a new file
+// with all rows, whichever row groups are copied.
 func TestReplaceGroups_IsAsWritten(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -10,7 +10,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestWriteDay: the packed rows of a day give the bytes that their plain rows give.
+// TestWriteDay: WriteDay and Write give the same bytes.
 func TestWriteDay(t *testing.T) {
 	for _, n := range []int{0, 1, RecordRows, RecordRows + 1, 3 * RecordRows} {
 		rows := make([]schema.Spend, n)

@@ -15,8 +15,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestReplies_UnpackNoMoreThanDescribed puts a bomb in the place of a reply in quarantine: it is damage, by its hash
-// or, if the description has that hash, by its size.
+// TestReplies_UnpackNoMoreThanDescribed replaces a reply in quarantine by a decompression bomb: it is damage by its
+// hash or, if about.json has that hash, by its size.
 func TestReplies_UnpackNoMoreThanDescribed(t *testing.T) {
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestReplies_UnpackNoMoreThanDescribed(t *testing.T) {
 		want     string
 	}{
 		{int64(len(body)), "more than the 7 bytes"},
-		{0, "more than the 1703936 bytes"}, // of a version that does not record the size
+		{0, "more than the 1703936 bytes"}, // from a version that does not record the size
 	} {
 		days, err := f.Days()
 		if err != nil {

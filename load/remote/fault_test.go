@@ -21,7 +21,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestMain pushes or pulls as a process of its own, which a test kills.
+// TestMain also runs the test binary as a push or pull process, which a test kills.
 func TestMain(m *testing.M) {
 	if task := os.Getenv("REMOTE_TEST_TASK"); task != "" {
 		if err := runTask(task); err != nil {
@@ -66,8 +66,8 @@ func killed(t *testing.T, task string, after time.Duration) bool {
 	return err != nil
 }
 
-// TestKills: pushes and pulls that are killed at random leave the former generation or the new one, and the
-// next ones end as if undisturbed.
+// TestKills: pushes and pulls that are killed at random moments leave the former generation or the new one, and later
+// ones succeed as if undisturbed.
 func TestKills(t *testing.T) {
 	schematest.Long(t) // TestPush_DiesAtEveryRequest and TestPull_DiesAtEveryRequest try each request
 	kills := schematest.Times(0, 12, 30)
@@ -75,7 +75,7 @@ func TestKills(t *testing.T) {
 		s, copied, all := newStore(t), filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "all")
 		s.publish(100, 200, 300)
 		tasks := []string{"push " + p.url + " " + s.dir, "copy " + p.url + " " + copied, "all " + p.url + " " + all}
-		takes := map[string]time.Duration{} // undisturbed
+		takes := map[string]time.Duration{} // durations without a kill
 		for _, task := range tasks {
 			began := time.Now()
 			killed(t, task, 0)
@@ -88,13 +88,13 @@ func TestKills(t *testing.T) {
 			}
 			for _, task := range tasks {
 				began, after := time.Now(), time.Duration(0)
-				if i%9 < 8 { // else undisturbed: a folder that never gets on loses touch with the bucket
+				if i%9 < 8 { // the others are not killed: a folder that never advances loses touch with the bucket
 					after = time.Duration(1 + rand.Int64N(int64(takes[task])))
 				}
 				if killed(t, task, after) {
 					deaths++
 				} else {
-					takes[task] = time.Since(began) // it has less to do than the last one
+					takes[task] = time.Since(began) // resuming takes less time
 				}
 			}
 			dir := t.TempDir()
@@ -120,8 +120,8 @@ func TestKills(t *testing.T) {
 	})
 }
 
-// TestPush_DiesAtEveryRequest: the storage goes away at the n-th request for good. What can be read then is
-// the former generation or the new one, and the next push ends the work.
+// TestPush_DiesAtEveryRequest: from the n-th request on the storage fails. Then the former generation or the new one
+// can be read, and the next push finishes the work.
 func TestPush_DiesAtEveryRequest(t *testing.T) {
 	for n, isDone := int64(1), false; !isDone; n++ {
 		p, s := newS3(t), newStore(t)
@@ -157,11 +157,11 @@ func TestPush_DiesAtEveryRequest(t *testing.T) {
 	}
 }
 
-// TestFaults: what a storage may do. Nothing is lost, and the error says what happened.
+// TestFaults: for each fault of a storage, nothing is lost, and the error describes the fault.
 func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault func(n int64, w http.ResponseWriter, r *http.Request) bool
-		push  error // nil: it succeeds all the same
+		push  error // nil: it succeeds nevertheless
 		pull  error
 	}{
 		"403": {func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
@@ -239,7 +239,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestPull_DiesAtEveryRequest: the folder is one generation, whatever the storage did.
+// TestPull_DiesAtEveryRequest: after a fault at any request, the folder has one complete generation.
 func TestPull_DiesAtEveryRequest(t *testing.T) {
 	p, s, dir := newS3(t), newStore(t), t.TempDir()
 	s.publish(100, 200)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestBucket_AFailureIsNoMissingObject whatever its text has: to gocloud every error with 301 in its text, such as that
-// of a port or a request ID, means that the object is missing, and a bucket that fails would be taken for an empty one.
+// TestBucket_AFailureIsNoMissingObject: the text of an error must not matter. The gocloud library took every error with
+// 301 in its text, for example in a port or a request ID, for a missing object, so a failing bucket looked empty.
 func TestBucket_AFailureIsNoMissingObject(t *testing.T) {
 	p := newS3(t)
 	b, err := Open(p.url, Options{Pause: 1, Patience: time.Second})

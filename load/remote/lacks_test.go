@@ -17,8 +17,9 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestStorages_ThatLackSomething: a proxy takes from a storage what some do not have. Push and pull work all the same,
-// with a warning where they take something for granted; what they cannot do without is named.
+// TestStorages_ThatLackSomething: a proxy removes features that some storages do not have. Push and pull work
+// nevertheless, with a warning if they must rely on something unchecked; a missing feature that is indispensable is
+// named.
 func TestStorages_ThatLackSomething(t *testing.T) {
 	refuse := func(w http.ResponseWriter, status int, code, says string) bool {
 		w.WriteHeader(status)
@@ -98,8 +99,7 @@ func TestStorages_ThatLackSomething(t *testing.T) {
 	})
 }
 
-// TestGoogle: gs:// is Google's S3 endpoint, which knows no conditional writes; without HMAC keys there are no
-// credentials.
+// TestGoogle: gs:// uses Google's S3 endpoint, without conditional writes; without HMAC keys there are no credentials.
 func TestGoogle(t *testing.T) {
 	p, s := newS3(t), newStore(t)
 	u := strings.Replace(p.url, "s3://", "gs://", 1) + "?endpoint=" + urlOf(p)
@@ -129,7 +129,8 @@ func urlOf(*place) string {
 	return at
 }
 
-// TestStorages_ThatLoseWrites: a write that was answered and is not there ends in damage, and a full push mends it.
+// TestStorages_ThatLoseWrites: if the storage loses an object that it has confirmed, that is damage, which a full push
+// repairs.
 func TestStorages_ThatLoseWrites(t *testing.T) {
 	for _, lost := range []string{"/" + objectFolder, "/" + generationFolder, "/" + pointerName,
 		"/" + warehouseFolder} {
@@ -149,7 +150,7 @@ func TestStorages_ThatLoseWrites(t *testing.T) {
 			})
 			_, err := p.push(s)
 			p.fault.Store(nil)
-			if err == nil { // nothing that a push reads: a pull does
+			if err == nil { // a push does not read this object, but a pull does
 				_, err = p.pull(PullOptions{Dir: t.TempDir(), All: true})
 			}
 			var damage *durable.Damage
@@ -166,8 +167,8 @@ func TestStorages_ThatLoseWrites(t *testing.T) {
 	}
 }
 
-// TestPull_NeverGoesBack: a reader's copy follows a bucket to an older generation only where it is named, and of a list
-// that names more than the manifest nothing is written.
+// TestPull_NeverGoesBack: a copy for readers goes back to an older generation only if that one is selected. If a list
+// names more files than the manifest, nothing is written.
 func TestPull_NeverGoesBack(t *testing.T) {
 	p, s, dir := newFolder(t), newStore(t), t.TempDir()
 	s.publish(100)
@@ -190,7 +191,7 @@ func TestPull_NeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestS3_EncryptsAsTheAddressSays: each write to a bucket whose policy demands encryption asks for it.
+// TestS3_EncryptsAsTheAddressSays: every write asks for the encryption that the address states.
 func TestS3_EncryptsAsTheAddressSays(t *testing.T) {
 	for query, want := range map[string]string{"?sse=AES256": "AES256 ", "?sse=aws:kms&sse_key=k1": "aws:kms k1",
 		"": " "} {

@@ -18,7 +18,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-// spend asks the DuckDB file of a folder.
+// spend returns the spend in the DuckDB file of a folder.
 func spend(t testing.TB, dir string) string {
 	t.Helper()
 	answer, err := duck.Ask(t.Context(), dir, duck.Query{SQL: "SELECT sum(spend) FROM spend_daily"},
@@ -36,8 +36,8 @@ func spend(t testing.TB, dir string) string {
 	return ""
 }
 
-// TestPull_KeepsACopyForReaders: only the files that readers asked for, no command publishes over it, and
-// a store is never made one.
+// TestPull_KeepsACopyForReaders: a copy has only the selected files, no command publishes to it, and a store never
+// becomes one.
 func TestPull_KeepsACopyForReaders(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s, dir := newStore(t), t.TempDir()
@@ -77,7 +77,7 @@ func TestPull_KeepsACopyForReaders(t *testing.T) {
 		if got := spend(t, dir); got != "3.500000" {
 			t.Errorf("spend is %s", got)
 		}
-		// Without the Parquet files again, and of the generation before: none of a third one stays.
+		// Without the Parquet files again, and the previous generation: no other file stays.
 		if _, err := p.pull(PullOptions{Dir: dir, Generation: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestPull_KeepsACopyForReaders(t *testing.T) {
 		if got := spend(t, dir); got != "3.000000" {
 			t.Errorf("spend is %s", got)
 		}
-		// A copy becomes a store, and a store no copy.
+		// A copy can become a store, but not the reverse.
 		if _, err := p.pull(PullOptions{Dir: dir, All: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestPull_KeepsACopyForReaders(t *testing.T) {
 	})
 }
 
-// TestPull_AgainFetchesNothing: and a file of the folder that is damaged is fetched again, alone.
+// TestPull_AgainFetchesNothing: except a damaged file of the folder.
 func TestPull_AgainFetchesNothing(t *testing.T) {
 	p, s, dir := newS3(t), newStore(t), t.TempDir()
 	s.publish(100, 200)
@@ -147,7 +147,7 @@ func TestPull_RefusesAStoreThatTheBucketDoesNotKnow(t *testing.T) {
 		t.Errorf("an earlier moment of the same store: %v", err)
 	}
 	checkStore(t, older.dir, s.published())
-	// A run that goes on keeps pull away.
+	// A running sync excludes a pull.
 	run, err := load.Open(t.Context(), older.dir, "acme", storeOptions(s.now))
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestPull_RefusesAStoreThatTheBucketDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestPull_NamesAChangedByte: of any object, and push --full repairs it.
+// TestPull_NamesAChangedByte: a changed byte of any object is damage, which push --full repairs.
 func TestPull_NamesAChangedByte(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -167,7 +167,7 @@ func TestPull_NamesAChangedByte(t *testing.T) {
 		good := p.objects()
 		for name, content := range good {
 			if isParquet(name) || name == pushedName || name == pointerName || strings.HasSuffix(name, ".html") {
-				continue // no pull reads them, or they have no hash
+				continue // a pull does not read these, or they have no hash
 			}
 			changed := []byte(content)
 			changed[len(changed)/2] ^= 1
@@ -199,7 +199,7 @@ func TestPull_NamesAChangedByte(t *testing.T) {
 	})
 }
 
-// TestPull_WritesNothingOutside: whoever can write to the bucket cannot write elsewhere.
+// TestPull_WritesNothingOutside: a hostile bucket cannot make a pull write outside of the folder.
 func TestPull_WritesNothingOutside(t *testing.T) {
 	for _, path := range []string{"../x", "/x", "a/../../x", "locks/x", "staging/x", "commit.json", "copy.json", "",
 		".", "a//b", "parquet/../../x"} {
@@ -215,7 +215,7 @@ func TestPull_WritesNothingOutside(t *testing.T) {
 	}
 }
 
-// TestPull_RefusesANewerBucket: of a version that this binary does not know.
+// TestPull_RefusesANewerBucket: the bucket was written by a newer version of spendsync.
 func TestPull_RefusesANewerBucket(t *testing.T) {
 	p, s := newFolder(t), newStore(t)
 	s.publish(100)
@@ -230,8 +230,8 @@ func TestPull_RefusesANewerBucket(t *testing.T) {
 	}
 }
 
-// TestWatch_FollowsThePointer: with one request where nothing has changed, and through a storage that fails
-// for a while.
+// TestWatch_FollowsThePointer: it makes one request if nothing has changed, and goes on after a storage has failed for
+// a while.
 func TestWatch_FollowsThePointer(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s, dir := newStore(t), t.TempDir()
@@ -283,7 +283,7 @@ func TestWatch_FollowsThePointer(t *testing.T) {
 	})
 }
 
-// TestOpen_RefusesAddresses that are none, and says which there are.
+// TestOpen_RefusesAddresses: the error for an invalid address lists the valid forms.
 func TestOpen_RefusesAddresses(t *testing.T) {
 	for _, address := range []string{"", "s3://", "gs://", "azblob://", "gs://b/x?secret=x",
 		"gs://b/x?endpoint=http://storage.example.com", "azblob://b/x",

@@ -21,8 +21,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestPush_AllComesBack: the store that pull --all makes has the bytes of the one that was pushed, passes
-// a verification, and goes on.
+// TestPush_AllComesBack: a store from pull --all has the same bytes as the pushed one, is intact, and can publish.
 func TestPush_AllComesBack(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -37,7 +36,7 @@ func TestPush_AllComesBack(t *testing.T) {
 		if _, err := p.pull(PullOptions{Dir: restored.dir, All: true}); err != nil {
 			t.Fatal(err)
 		}
-		// Both go on alike.
+		// Both stores continue in the same way.
 		s.publish(111)
 		restored.publish(111)
 		got, want := restored.published(), s.published()
@@ -59,7 +58,7 @@ func TestPush_AllComesBack(t *testing.T) {
 	})
 }
 
-// TestPush_AgainDoesNothing: with at most three requests.
+// TestPush_AgainDoesNothing: a second push of the same generation makes at most three requests.
 func TestPush_AgainDoesNothing(t *testing.T) {
 	p, s := newS3(t), newStore(t)
 	s.publish(100)
@@ -74,8 +73,8 @@ func TestPush_AgainDoesNothing(t *testing.T) {
 	}
 }
 
-// TestPush_BeginsAgainWithWhatItHas: a pointer is refused because another push came in between. No list is read
-// twice.
+// TestPush_BeginsAgainWithWhatItHas: if the pointer is refused because of another push, the push starts again without
+// reading a list twice.
 func TestPush_BeginsAgainWithWhatItHas(t *testing.T) {
 	p, s := newS3(t), newStore(t)
 	s.publish(100, 200)
@@ -113,7 +112,8 @@ func TestPush_BeginsAgainWithWhatItHas(t *testing.T) {
 	p.checkGlob(s.published())
 }
 
-// TestPush_FullRepairsTheFilesThatReadersGlob: nothing names these by their hash, so only a full push can.
+// TestPush_FullRepairsTheFilesThatReadersGlob: no hash shows that files below parquet/ are damaged, so only a full push
+// repairs them.
 func TestPush_FullRepairsTheFilesThatReadersGlob(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -133,7 +133,7 @@ func TestPush_FullRepairsTheFilesThatReadersGlob(t *testing.T) {
 	})
 }
 
-// TestPush_UploadsOnlyWhatTheBucketLacks: of a day that did not change nothing is sent.
+// TestPush_UploadsOnlyWhatTheBucketLacks: files of unchanged days are not sent again.
 func TestPush_UploadsOnlyWhatTheBucketLacks(t *testing.T) {
 	p, s := newS3(t), newStore(t)
 	s.publish(100, 200, 300)
@@ -165,7 +165,7 @@ func TestPush_UploadsOnlyWhatTheBucketLacks(t *testing.T) {
 	p.check(s.published())
 }
 
-// fileOf is what the newest list names at a path.
+// fileOf returns the file at a path in the newest list.
 func (p *place) fileOf(path string) File {
 	p.Helper()
 	b := p.open()
@@ -184,8 +184,8 @@ func (p *place) fileOf(path string) File {
 	return l.Files[i]
 }
 
-// TestPush_RefusesToGoBack: an older store, a store that lost history, one of another account, and one that
-// has published another generation of the same number replace nothing.
+// TestPush_RefusesToGoBack: the push of an older store, a store that has lost history, a store of another account, or a
+// store with another generation of the same number replaces nothing.
 func TestPush_RefusesToGoBack(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -233,7 +233,7 @@ func TestPush_RefusesToGoBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.check(fork.published())
-		// What was replaced stays readable.
+		// The replaced generation stays readable.
 		dir := t.TempDir()
 		if _, err := p.pull(PullOptions{Dir: dir, All: true, At: s.now.Add(time.Second)}); err != nil {
 			t.Fatal(err)
@@ -241,7 +241,7 @@ func TestPush_RefusesToGoBack(t *testing.T) {
 	})
 }
 
-// TestPush_TwoAtOnce: many pushes of several stores' moments at once leave the newest.
+// TestPush_TwoAtOnce: after many concurrent pushes of different generations the bucket has the newest one.
 func TestPush_TwoAtOnce(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -267,13 +267,14 @@ func TestPush_TwoAtOnce(t *testing.T) {
 	})
 }
 
-// TestPush_WhileTheStorePublishes: the volume is read without a lock. What arrives is one generation.
+// TestPush_WhileTheStorePublishes: a push reads the store without a lock, and the bucket gets one consistent
+// generation.
 func TestPush_WhileTheStorePublishes(t *testing.T) {
 	p, s := newS3(t), newStore(t)
 	s.publish(100, 200, 300)
 	var published atomic.Bool
 	p.fail(func(_ http.ResponseWriter, r *http.Request) bool {
-		// Between the first files and the last the store moves on.
+		// The store publishes in the middle of the push.
 		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/restore/") &&
 			published.CompareAndSwap(false, true) {
 			s.publish(110, 210, 310)
@@ -288,7 +289,7 @@ func TestPush_WhileTheStorePublishes(t *testing.T) {
 	p.check(s.published())
 }
 
-// TestPush_NamesADamagedFile: the store's own damage is not carried on.
+// TestPush_NamesADamagedFile: a damaged file of the store is not pushed.
 func TestPush_NamesADamagedFile(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -313,7 +314,8 @@ func TestPush_NamesADamagedFile(t *testing.T) {
 	})
 }
 
-// TestPush_Retains: every generation of a day, one a day of a week, and no object of the others.
+// TestPush_Retains: the bucket keeps all generations of a day and one for each day of a week, and no objects of other
+// ones.
 func TestPush_Retains(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -355,7 +357,7 @@ func TestRetain(t *testing.T) {
 	if len(kept) != 24+7 {
 		t.Errorf("%d are kept of hourly generations", len(kept))
 	}
-	// Hour by hour, as pushes do it: the same days stay.
+	// Applied every hour, as by pushes, the same days stay.
 	var hourly []Entry
 	for _, e := range slices.Backward(all) {
 		hourly = retain(slices.Insert(hourly, 0, e))
@@ -370,7 +372,7 @@ func TestRetain(t *testing.T) {
 	if len(days) < 8 {
 		t.Errorf("of %d days something is kept", len(days))
 	}
-	// A clock that was wrong once takes nothing away but what is far from the newest.
+	// A generation with a wrong clock is removed only if it is far from the newest.
 	odd := []Entry{{Generation: 3, PublishedAt: schema.InstantOf(newest.AddDate(1, 0, 0))},
 		{Generation: 2, PublishedAt: schema.InstantOf(newest)}, {Generation: 1, PublishedAt: schema.InstantOf(newest)}}
 	if kept := retain(odd); len(kept) != 2 || kept[1].Generation != 2 {
@@ -378,19 +380,18 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-// TestPush_RemovesWhatNothingNames: what interrupted pushes left goes with the first push of the next day, a DuckDB
-// file of a later generation a day after it was written. So does what retired generations had to themselves. Nothing of
-// the owner's is touched.
+// TestPush_RemovesWhatNothingNames: the first push of a day removes objects of interrupted pushes and of retired
+// generations, and a DuckDB file of a later generation once it is a day old. It leaves objects of other programs.
 func TestPush_RemovesWhatNothingNames(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
 		s.publish(100, 200)
 		p.mustPush(s)
 		p.put("mine.txt", "x")
-		for i := range 14 { // of two days, so that some retire
+		for i := range 14 { // two days, so that some generations retire
 			s.now = s.now.Add(3 * time.Hour)
 			s.publish(int64(101+i), 200)
-			if i%3 == 0 { // its objects are there, and another generation comes
+			if i%3 == 0 { // the interrupted push leaves its objects, and another generation follows
 				o := s.pushOptions()
 				ctx, cancel := context.WithCancel(t.Context())
 				o.Page = func(context.Context) ([]byte, error) { cancel(); return nil, ctx.Err() }
@@ -409,7 +410,7 @@ func TestPush_RemovesWhatNothingNames(t *testing.T) {
 		}
 		p.check(s.published())
 		if p.dir == "" {
-			return // the age of an object is the storage's
+			return // the age of an object is by the storage's clock
 		}
 		for name, age := range map[string]time.Duration{"old": 50 * time.Hour, "young": 0} {
 			name = "warehouse/99-" + name + ".duckdb"
@@ -429,7 +430,8 @@ func TestPush_RemovesWhatNothingNames(t *testing.T) {
 	})
 }
 
-// TestPush_BeginsNothingWhereAllIsGone: a folder that is bare although a push has ended there is not begun anew.
+// TestPush_BeginsNothingWhereAllIsGone: a push to a folder that is empty although an earlier push has succeeded is
+// refused.
 func TestPush_BeginsNothingWhereAllIsGone(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -449,7 +451,7 @@ func TestPush_BeginsNothingWhereAllIsGone(t *testing.T) {
 	})
 }
 
-// TestPush_WithoutPage: a page that cannot be made holds nothing up, and is told.
+// TestPush_WithoutPage: a page that cannot be made is reported, and the push succeeds.
 func TestPush_WithoutPage(t *testing.T) {
 	p, s := newFolder(t), newStore(t)
 	s.publish(100)
@@ -462,7 +464,7 @@ func TestPush_WithoutPage(t *testing.T) {
 	p.check(s.published())
 }
 
-// TestPush_SecretsStayHere: neither in an object nor in an error.
+// TestPush_SecretsStayHere: no object and no error contains a secret.
 func TestPush_SecretsStayHere(t *testing.T) {
 	p, s := newS3(t), newStore(t)
 	s.publish(100)
@@ -488,8 +490,8 @@ func TestPush_SecretsStayHere(t *testing.T) {
 	}
 }
 
-// TestPush_RepairsUnreadablePointerAndList: a pointer that cannot be read is replaced with AcceptLoss alone, a list
-// with Full. pushed.json is replaced by every push.
+// TestPush_RepairsUnreadablePointerAndList: only AcceptLoss replaces a damaged pointer, and only Full a damaged list.
+// Every push replaces a damaged pushed.json.
 func TestPush_RepairsUnreadablePointerAndList(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -525,8 +527,8 @@ func TestPush_RepairsUnreadablePointerAndList(t *testing.T) {
 	})
 }
 
-// TestFolder_ShowsWholeObjects: an object appears under its name when it is whole; what a push that died has staged
-// is removed by the next one.
+// TestFolder_ShowsWholeObjects: an object gets its name only when it is complete, and the next push removes the staged
+// files of a dead one.
 func TestFolder_ShowsWholeObjects(t *testing.T) {
 	p, s := newFolder(t), newStore(t)
 	s.publish(100)

@@ -31,13 +31,13 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// store is a small store, which publishes when a test says so.
+// store is a small store for tests.
 type store struct {
 	testing.TB
 	dir    string
 	now    time.Time
 	pinned string
-	past   string // what it has published since it was new; empty: it was not made here
+	past   string // the publications since it was new; empty: unknown
 }
 
 func newStore(t testing.TB) *store {
@@ -50,8 +50,8 @@ func storeOptions(now time.Time) load.Options {
 		DuckDB: duck.Options{Threads: 1}}
 }
 
-// publish publishes an hour later: a day's rows, with its reply, cost the cents given. Stores with the same past are
-// made once.
+// publish publishes one hour later: a day with its reply, whose rows cost the given cents. Stores with the same past
+// are created once and copied.
 func (s *store) publish(cents ...int64) {
 	s.Helper()
 	s.now = s.now.Add(time.Hour)
@@ -81,12 +81,12 @@ func (s *store) publish(cents ...int64) {
 	}
 }
 
-// made are stores by their past.
+// made are the stores that exist already, by past.
 var made loadtest.Stores
 
 func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 	seen := schema.InstantOf(s.now)
-	run := fmt.Sprintf("run%d%s", s.now.Unix(), s.pinned) // another store's differ
+	run := fmt.Sprintf("run%d%s", s.now.Unix(), s.pinned) // different stores have different run IDs
 	st, err := load.Open(ctx, s.dir, "acme", storeOptions(s.now))
 	if err != nil {
 		return err
@@ -125,12 +125,12 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 	return err
 }
 
-// at is a store like this one in another folder.
+// at returns a store like this one in another folder.
 func (s *store) at(dir string) *store {
 	return &store{TB: s.TB, dir: dir, now: s.now, pinned: s.pinned}
 }
 
-// copied is a copy of the store: a backup of this moment.
+// copied returns a copy of the store, like a backup.
 func (s *store) copied() *store {
 	dir := filepath.Join(s.TempDir(), "copy")
 	if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
@@ -139,7 +139,7 @@ func (s *store) copied() *store {
 	return s.at(dir)
 }
 
-// published are the files of the generation with their content.
+// published returns the contents of the generation's files, by path.
 func (s *store) published() map[string]string {
 	s.Helper()
 	snap, err := load.ReadSnapshot(s.dir)
@@ -179,11 +179,11 @@ func checkStore(t testing.TB, dir string, want map[string]string) {
 	}
 }
 
-// place is where a test pushes to.
+// place is the destination of a test's pushes.
 type place struct {
 	testing.TB
 	url     string
-	dir     string                // of a folder; empty: an S3
+	dir     string                // the folder; empty for an S3
 	fault   atomic.Pointer[fault] // answers instead of the storage
 	counted atomic.Int64
 }
@@ -201,7 +201,7 @@ func proxyTo(t testing.TB, address string) http.Handler {
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: u.Scheme, Host: u.Host})
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // requests end with their test
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // unfinished requests fail when the test ends
 	return proxy
 }
 
@@ -210,12 +210,12 @@ func newFolder(t testing.TB) *place {
 	return &place{TB: t, url: "file://" + dir, dir: dir}
 }
 
-// fault answers a request, or returns false to leave it to the storage.
+// fault answers a request, or returns false to pass it on to the storage.
 type fault func(w http.ResponseWriter, r *http.Request) bool
 
 func (p *place) fail(f fault) { p.fault.Store(&f) }
 
-// canary is the secret key, which must be nowhere.
+// canary is the secret key, which must not appear anywhere.
 const canary = "secret-canary-0123456789"
 
 func newS3(t testing.TB) *place {
@@ -233,7 +233,7 @@ func newS3(t testing.TB) *place {
 	return p
 }
 
-// serve starts a server in front of a storage, which a test may let fail, and returns its address.
+// serve starts a proxy in front of a storage, which can simulate faults, and returns its address.
 func (p *place) serve(storage http.Handler) (address string) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.counted.Add(1)
@@ -247,11 +247,11 @@ func (p *place) serve(storage http.Handler) (address string) {
 	return server.URL
 }
 
-// bucketName is the bucket of the tests, which each have a prefix of their own in it.
+// bucketName is the bucket of all tests; each test has its own prefix.
 const bucketName = "spend"
 
-// storageBehind is an S3 in memory or, with SPENDSYNC_TEST=long, the one at AWS_ENDPOINT_URL, which has the bucket and
-// accepts any key.
+// storageBehind returns an S3 in memory or, with SPENDSYNC_TEST=long, the one at AWS_ENDPOINT_URL, which must have the
+// bucket and accept any key.
 func storageBehind(t testing.TB) http.Handler {
 	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" && schematest.Times(0, 0, 1) == 1 {
 		return proxyTo(t, endpoint)
@@ -272,7 +272,7 @@ func (p *place) open() *Bucket {
 	return b
 }
 
-// page is a report page, as far as a test needs one.
+// page returns a report page for tests.
 func page(context.Context) ([]byte, error) {
 	return []byte("<!doctype html><title>report</title>"), nil
 }
@@ -309,7 +309,7 @@ func (p *place) check(want map[string]string) {
 	p.checkGlob(want)
 }
 
-// checkGlob compares the Parquet files at their store's names with the generation's.
+// checkGlob compares the files below parquet/ in the bucket with those of the generation.
 func (p *place) checkGlob(want map[string]string) {
 	p.Helper()
 	got := p.objects()
@@ -325,7 +325,7 @@ func (p *place) checkGlob(want map[string]string) {
 	}
 }
 
-// objects are all objects with their content, by the names below the prefix.
+// objects returns the contents of all objects, by the names below the prefix.
 func (p *place) objects() map[string]string {
 	p.Helper()
 	all := map[string]string{}
@@ -355,7 +355,7 @@ func (p *place) objects() map[string]string {
 	return all
 }
 
-// names are the objects, sorted.
+// names returns the sorted names of all objects.
 func (p *place) names() (names []string) {
 	p.Helper()
 	b := p.open()
@@ -368,7 +368,7 @@ func (p *place) names() (names []string) {
 	return names
 }
 
-// put changes an object behind everyone's back.
+// put writes an object directly.
 func (p *place) put(name, content string) {
 	p.Helper()
 	var err error
@@ -384,7 +384,7 @@ func (p *place) put(name, content string) {
 	}
 }
 
-// unnamed are objects that no readable generation names.
+// unnamed returns the objects that no readable generation names.
 func (p *place) unnamed() (names []string) {
 	p.Helper()
 	b := p.open()
