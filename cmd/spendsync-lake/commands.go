@@ -35,7 +35,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return code
 }
 
-// codeOf is the exit code of an error: those of spendsync, see 'spendsync help config'.
+// codeOf returns the exit code of an error. The codes are those of spendsync: see 'spendsync help config'.
 func codeOf(err error) int {
 	switch {
 	case errors.Is(err, lake.ErrWrongURL):
@@ -58,7 +58,7 @@ func codeOf(err error) int {
 	return exit.Of(err)
 }
 
-// adviceOf is the meaning of an exit code for a lake.
+// adviceOf returns what an error means and what to do about it.
 func adviceOf(err error, about exit.Code) string {
 	if errors.Is(err, lake.ErrElsewhere) {
 		return "A redirect or the catalog's configuration leads to another host, which was sent nothing. If that " +
@@ -103,7 +103,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// withLake reads the variables and connects to the lake that they name, for as long as do takes.
+// withLake reads the variables, connects to the lake, calls do, and disconnects.
 func (a *app) withLake(ctx context.Context, do func(*lake.Lake, *settings) error) error {
 	s, err := readSettings(ctx, a.environ)
 	if err != nil {
@@ -195,7 +195,7 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 	return nil
 }
 
-// showFollowed prints what a follower did.
+// showFollowed prints the result of a follow.
 func (a *app) showFollowed(done *lake.Followed) {
 	switch {
 	case done.IsNothing():

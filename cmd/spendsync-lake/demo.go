@@ -55,7 +55,7 @@ func (a *app) demoCommand() *cobra.Command {
 	return cmd
 }
 
-// demoStore has spendsync make the store of its own demo.
+// demoStore runs 'spendsync demo' to make the store.
 func (a *app) demoStore(ctx context.Context, dir string) error {
 	binary, err := exec.LookPath("spendsync")
 	if self, selfErr := os.Executable(); selfErr == nil {
@@ -75,13 +75,13 @@ func (a *app) demoStore(ctx context.Context, dir string) error {
 	return nil
 }
 
-// demoLake serves a catalog and brings the store into it.
+// demoLake serves a catalog and copies the store into it.
 func (a *app) demoLake(ctx context.Context, store, folder, listen string, once bool) error {
-	// The catalog keeps nothing, so the tables of an earlier demo have no owner.
+	// The catalog is in memory only, so the files of an earlier demo belong to no table.
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	served := &restsim.Catalog{Warehouse: "file://" + folder, Write: func(location string, b []byte) error {
+	catalog := &restsim.Catalog{Warehouse: "file://" + folder, Write: func(location string, b []byte) error {
 		path := strings.TrimPrefix(location, "file://")
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (a *app) demoLake(ctx context.Context, store, folder, listen string, once b
 	if err != nil {
 		return exit.Usagef("--listen: %v", err)
 	}
-	srv := &http.Server{Handler: served, ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: catalog, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
 	defer srv.Close()

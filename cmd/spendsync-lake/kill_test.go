@@ -17,7 +17,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// asCommand has this test binary be the command.
+// asCommand is the variable that makes this test binary run as the command.
 const asCommand = "SPENDSYNC_LAKE_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -31,12 +31,12 @@ func TestMain(m *testing.M) {
 // A moment on the clock would depend on the machine: a fast run ends before it.
 type killer struct {
 	mu     sync.Mutex
-	left   int  // requests until the kill; 0: none
-	before bool // the service never sees the last request
+	left   int  // requests until the kill; 0: no kill
+	before bool // kill before the service sees the last request, instead of after it has answered
 	kill   func() error
 }
 
-// of wraps a service.
+// of wraps a server so that its requests count.
 func (k *killer) of(service http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k.mu.Lock()
@@ -55,14 +55,14 @@ func (k *killer) of(service http.Handler) http.Handler {
 	})
 }
 
-// run runs the command and kills it at its n-th request; 0: it may end. It reports whether it was killed.
+// run runs the command, kills it at its n-th request (0: never), and reports whether it was killed.
 func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ...string) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(environ, asCommand+"=1", "TMPDIR="+t.TempDir())
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	k.mu.Lock() // until the process is there to be killed
+	k.mu.Lock() // requests wait until k knows the process
 	err := cmd.Start()
 	if err == nil {
 		k.left, k.before, k.kill = n, before, cmd.Process.Kill
@@ -72,7 +72,7 @@ func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ..
 		t.Fatal(err)
 	}
 	err = cmd.Wait()
-	k.mu.Lock() // what the test asks itself is answered
+	k.mu.Lock() // requests of the test itself must not count
 	k.left = 0
 	k.mu.Unlock()
 	if err != nil && cmd.ProcessState.ExitCode() != -1 {
@@ -81,10 +81,10 @@ func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ..
 	return err != nil
 }
 
-// TestCommands_ConvergeAfterKills: on a lake with a long history followers and maintenance are killed at each of their
-// requests and then at random ones, while the store goes on and months of it close. After each kill the lake is of one
-// generation, after each clean run of the newest, and in the end it passes a deep verify.
-// Below 300 kills the first part takes only some of the requests.
+// TestCommands_ConvergeAfterKills kills followers and maintenance of a lake with a long history at each of their
+// requests and then at random ones, while the store publishes more generations and months of it close. After each kill
+// the lake holds a single generation, after each clean run the newest, and at the end it passes a deep verify. With
+// fewer than 300 kills, the first part covers only some of the requests.
 func TestCommands_ConvergeAfterKills(t *testing.T) {
 	schematest.Long(t)
 	if testing.Short() {
@@ -121,7 +121,7 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 		killed := k.run(t, environ, n, before, command)
 		isFollow := command == "follow"
 		if isFollow && !maps.Equal(state, w.State()) {
-			w.Check(s) // all of the generation is there
+			w.Check(s) // the generation must be complete
 		}
 		if killed {
 			deaths[command]++

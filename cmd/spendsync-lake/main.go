@@ -1,6 +1,6 @@
-// Command spendsync-lake keeps Apache Iceberg tables in object storage equal to a spendsync
-// store. It reads the store and never writes to it, and holds the lake's credentials, which
-// spendsync does not: the pod that has the one has not the other.
+// Command spendsync-lake keeps Apache Iceberg tables in object storage equal to a spendsync store. It reads the store
+// and never writes to it. It is a command of its own so that no pod needs both the lake's credentials and the
+// service's.
 //
 // Run "spendsync-lake help" for the commands; the README beside this file lists the variables.
 package main
@@ -32,7 +32,7 @@ func main() {
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
 
-// app is the application over its surroundings.
+// app runs the commands with the given environment, streams and clock.
 type app struct {
 	environ        []string
 	stdout, stderr io.Writer

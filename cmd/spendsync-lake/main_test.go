@@ -18,7 +18,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-// emptyStore is a store of one account that has nothing yet.
+// emptyStore makes a store with one account that has no data yet.
 func emptyStore(t *testing.T, generation int64) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func emptyStore(t *testing.T, generation int64) string {
 	return dir
 }
 
-// lakeOf serves a catalog whose tables lie in a folder, and gives the variables for it.
+// lakeOf serves a catalog whose tables are stored in a folder, and returns the variables that point to it.
 func lakeOf(t *testing.T, before func(http.ResponseWriter, *http.Request) bool) (environ []string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -104,8 +104,8 @@ func TestCommands_FollowAStore(t *testing.T) {
 	}
 }
 
-// TestMetrics_CountGenerationsWhileTheLakeIsAway: what the lake had last is known, so an alert can
-// count what it lacks.
+// TestMetrics_CountGenerationsWhileTheLakeIsAway: the lake's last generation is remembered, so that an alert can count
+// the missing ones while the lake is unreachable.
 func TestMetrics_CountGenerationsWhileTheLakeIsAway(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lake.prom")
 	environ := append(lakeOf(t, nil), "SPENDSYNC_LAKE_METRICS_FILE="+file)
@@ -133,7 +133,7 @@ func TestFollow_TellsWhatOthersWrote(t *testing.T) {
 	w, s, file := laketest.New(t), laketest.Sample(t), filepath.Join(t.TempDir(), "lake.prom")
 	environ := []string{"SPENDSYNC_DATA_DIR=" + s.Dir, "SPENDSYNC_LAKE_WAREHOUSE=wh", "SPENDSYNC_LAKE_CATALOG=" + w.URL,
 		"SPENDSYNC_LAKE_S3_ENDPOINT=" + w.S3, "AWS_REGION=us-east-1", "SPENDSYNC_LAKE_METRICS_FILE=" + file}
-	t.Setenv("AWS_ACCESS_KEY_ID", laketest.AccessKey) // the SDK reads them itself
+	t.Setenv("AWS_ACCESS_KEY_ID", laketest.AccessKey) // the SDK reads the process's environment
 	t.Setenv("AWS_SECRET_ACCESS_KEY", laketest.SecretKey)
 	follow := func(says, metric string) {
 		t.Helper()
@@ -172,7 +172,7 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 			"AWS_SECRET_ACCESS_KEY=canary-secret")
 		for _, args := range [][]string{{"follow"}, {"status"}, {"verify"}, {"maintain"}} {
 			code, out := command(t, environ, args...)
-			// Of an answer to client credentials the client shows nothing at all.
+			// The client shows nothing of the reply to a request with client credentials.
 			if code != 3 || strings.Contains(secret, "TOKEN") != strings.Contains(out, "[redacted]") {
 				t.Errorf("%s %v: exit code %d:\n%s", secret, args, code, out)
 			}
@@ -203,7 +203,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestManual_NamesEveryCommandAndVariable holds the README beside this file.
+// TestManual_NamesEveryCommandAndVariable checks README.md in this folder.
 func TestManual_NamesEveryCommandAndVariable(t *testing.T) {
 	b, err := os.ReadFile("README.md")
 	if err != nil {
@@ -225,7 +225,7 @@ func TestManual_NamesEveryCommandAndVariable(t *testing.T) {
 	}
 }
 
-// variables are the names that settings reads.
+// variables returns the names of the variables in settings.
 func variables() (names []string) {
 	for f := range reflect.TypeFor[settings]().Fields() {
 		if name, _, _ := strings.Cut(f.Tag.Get("env"), ","); name != "" {

@@ -33,7 +33,7 @@ func (g gauges) write(s *settings) error {
 	return nil
 }
 
-// writeMetrics writes the metrics of a follow, if they are asked for.
+// writeMetrics writes the metrics of a follow if SPENDSYNC_LAKE_METRICS_FILE is set.
 func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	if s.MetricsFile == "" {
 		return nil
@@ -58,7 +58,8 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	return g.write(s)
 }
 
-// generationBefore returns the generation in an existing metrics file: a lake that is unreachable has not moved.
+// generationBefore returns the generation in an existing metrics file. If the lake is unreachable, this is the last one
+// known.
 func generationBefore(file string) (float64, bool) {
 	b, err := cli.ReadFile(file, cli.MaxSecret)
 	if err != nil {

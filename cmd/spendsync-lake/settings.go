@@ -13,8 +13,8 @@ import (
 	"spendsync/cmd/spendsync-lake/lake"
 )
 
-// settings are the variables, with the prefix SPENDSYNC_. The AWS SDK reads variables of its own, such as AWS_REGION
-// and AWS_WEB_IDENTITY_TOKEN_FILE.
+// settings contains the environment variables with the prefix SPENDSYNC_. The AWS SDK reads others, for example
+// AWS_REGION and AWS_WEB_IDENTITY_TOKEN_FILE.
 type settings struct {
 	DataDir        string        `env:"DATA_DIR, default=data"`
 	Catalog        string        `env:"LAKE_CATALOG"`
@@ -72,7 +72,7 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 
 func (s *settings) variable(name string) string { return s.environ[name] }
 
-// secret is a secret that may be left out, from its variable or its file.
+// secret returns an optional secret from its variable or its file.
 func secret(name string, value config.Secret, file string) (config.Secret, error) {
 	if value == "" && file == "" {
 		return "", nil
@@ -80,7 +80,7 @@ func secret(name string, value config.Secret, file string) (config.Secret, error
 	return config.ReadSecret(name, value, file)
 }
 
-// lake returns the location of the lake in the variables.
+// lake returns the options that the variables set for the lake.
 func (s *settings) lake() (lake.Options, error) {
 	if s.Catalog == "" {
 		return lake.Options{}, exit.Usagef("SPENDSYNC_LAKE_CATALOG is not set: the address of an Iceberg REST " +
@@ -100,8 +100,8 @@ func (s *settings) lake() (lake.Options, error) {
 		Region: region, S3Endpoint: s.S3Endpoint, CABundle: bundle, AllowHTTP: s.AllowHTTP, Version: version()}, nil
 }
 
-// redactor takes out of a text every secret that the variables hold. What a catalog answers is
-// part of errors, and a catalog may answer anything.
+// redactor replaces every secret in the variables. Errors need it: they contain what a catalog answered, and a catalog
+// may repeat a secret.
 func (s *settings) redactor() *strings.Replacer {
 	var pairs []string
 	add := func(secret string) {

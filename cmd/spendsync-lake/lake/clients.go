@@ -16,12 +16,13 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// maxCatalogReply exceeds any reply of a catalog: the metadata of a table with its snapshots.
+// maxCatalogReply bounds a reply of the catalog in bytes. The largest real ones, a table's metadata with all snapshots,
+// are far smaller.
 const maxCatalogReply = 256 << 20
 
-// catalogTransport is the transport to the catalog and to the server of OAuth2. Requests carry the
-// token or the client secret, so no other host gets any: neither by a redirect nor because the
-// configuration that the catalog serves names one.
+// catalogTransport returns the transport to the catalog and to the OAuth2 server. Requests contain the token or the
+// client secret, so it refuses to send them to any other host, whether a redirect or the catalog's configuration leads
+// there.
 func (o Options) catalogTransport() *outbound.Transport {
 	var hosts []*url.URL
 	for _, address := range []string{o.Catalog, o.OAuthURL} {
@@ -32,8 +33,8 @@ func (o Options) catalogTransport() *outbound.Transport {
 	return outbound.New(outbound.Options{MaxBody: maxCatalogReply, Hosts: hosts})
 }
 
-// storageConfig is the configuration of the AWS SDK with our client, which also fetches the SDK's
-// credentials (STS, SSO, metadata services). The SDK's own client follows redirects.
+// storageConfig returns the configuration of the AWS SDK. It uses our HTTP client for everything, the fetching of
+// credentials (STS, SSO, metadata services) included, because the SDK's own client follows redirects.
 func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 	roots, err := o.roots()
 	if err != nil {
@@ -41,7 +42,7 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 	}
 	limits := outbound.Options{RequireTLS: !o.AllowHTTP, TLS: roots}
 	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(outbound.Client(limits, 0)),
-		config.WithLogger(logging.Nop{})} // or the SDK writes warnings to stderr, among the lines of JSON
+		config.WithLogger(logging.Nop{})} // the SDK's warnings would mix with our lines of JSON on stderr
 	if o.Region != "" {
 		opts = append(opts, config.WithRegion(o.Region))
 	}
@@ -49,7 +50,7 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 		opts = append(opts, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(o.AccessKey,
 			o.SecretKey, "")))
 	}
-	// The SDK would read the variable itself, and then insist on a client of its own.
+	// If the SDK sees this variable, it insists on its own HTTP client. Options.CABundle replaces it.
 	if err := os.Unsetenv("AWS_CA_BUNDLE"); err != nil {
 		return aws.Config{}, err
 	}
@@ -60,7 +61,7 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 	return c, nil
 }
 
-// roots are the certificates that object storage is trusted by; nil: the system's.
+// roots returns the TLS configuration with the CA certificates of Options.CABundle; nil: the system's.
 func (o Options) roots() (*tls.Config, error) {
 	if o.CABundle == nil {
 		return nil, nil
@@ -72,7 +73,7 @@ func (o Options) roots() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots}, nil
 }
 
-// checkURL refuses addresses that would show secrets, in themselves or on the way.
+// checkURL refuses addresses that contain a password, and addresses to which requests would travel unencrypted.
 func checkURL(address string, allowHTTP bool) error {
 	if address == "" {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// thief counts what reaches it, and would answer anything.
+// thief is a foreign server that counts the requests that reach it.
 func thief(t *testing.T) (address string, got *atomic.Int64) {
 	got = &atomic.Int64{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,8 +42,7 @@ func sender(t *testing.T, code int, to string) string {
 	return s.URL
 }
 
-// TestClients_KeepTheirSecrets: of all clients of the lake, none follows any kind of redirect to
-// another host.
+// TestClients_KeepTheirSecrets: no client of the lake follows a redirect of any kind to another host.
 func TestClients_KeepTheirSecrets(t *testing.T) {
 	schematest.Long(t)
 	s := sample(t)
@@ -102,8 +101,8 @@ func TestClients_KeepTheirSecrets(t *testing.T) {
 	}
 }
 
-// TestCatalog_NamesNoOtherHost: the configuration that a catalog serves may name another address for
-// itself or for OAuth2. No other host gets our token or our credentials for that.
+// TestCatalog_NamesNoOtherHost: the catalog's configuration may name another host for itself or for OAuth2, but that
+// host gets neither our token nor our credentials.
 func TestCatalog_NamesNoOtherHost(t *testing.T) {
 	schematest.Long(t)
 	to, stolen := thief(t)
@@ -166,8 +165,8 @@ func TestCatalog_HostileReplies(t *testing.T) {
 	}
 }
 
-// TestStorage_HostileReplies: whatever the object storage answers ends the command with an error, and takes bounded
-// memory: the AWS SDK reads the body of an error whole.
+// TestStorage_HostileReplies: whatever the object storage answers, the command ends with an error and in bounded
+// memory, although the AWS SDK reads the entire body of an error.
 func TestStorage_HostileReplies(t *testing.T) {
 	schematest.Long(t)
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
@@ -217,7 +216,7 @@ func TestStorage_HostileReplies(t *testing.T) {
 				l, err := Open(t.Context(), o)
 				if err == nil {
 					_, err = l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
-					if err == nil && status == 200 { // a write counts by its status; the next generation finds it out
+					if err == nil && status == 200 { // a write succeeds by its status alone
 						s.Publish()
 						_, err = l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
 					}
@@ -235,8 +234,8 @@ func TestStorage_HostileReplies(t *testing.T) {
 	}
 }
 
-// TestMarkers_ReadNoMoreThanRecorded: a file of lake_generation that differs in size from what its Iceberg manifest
-// records is refused before it is decoded.
+// TestMarkers_ReadNoMoreThanRecorded: a file of lake_generation is refused before it is decoded if its size differs
+// from the one in the Iceberg manifest.
 func TestMarkers_ReadNoMoreThanRecorded(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t)
@@ -269,7 +268,7 @@ func TestMarkers_ReadNoMoreThanRecorded(t *testing.T) {
 	}
 }
 
-// TestOpen_AcceptsTheHostThatIsNamed: a redirect within the catalog's host is followed.
+// TestOpen_AcceptsTheHostThatIsNamed: a redirect to another path of the catalog's host is followed.
 func TestOpen_AcceptsTheHostThatIsNamed(t *testing.T) {
 	schematest.Long(t)
 	rest := &restsim.Catalog{Warehouse: "file://" + t.TempDir()}

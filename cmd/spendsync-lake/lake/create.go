@@ -11,14 +11,14 @@ import (
 	"github.com/apache/iceberg-go/table"
 )
 
-// create makes a table with our ids. A catalog gives the columns of a new table ids of its own, so our
-// schema comes after it in the same commit; then the ids are compared.
+// create makes a table whose columns have our ids. A catalog assigns its own ids to the columns of a new table, so the
+// commit that creates the table also sets our schema. Afterwards load checks the ids.
 func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	fresh, err := iceberg.AssignFreshSchemaIDs(s.schema, nil)
 	if err != nil {
 		return nil, err
 	}
-	// As the catalog numbers the columns, so the partition and the order name them, too.
+	// The catalog renumbers the columns in the sort order, too, so that must be set again if the numbers differ.
 	staged := []table.Update{table.NewAddSchemaUpdate(s.schema), table.NewSetCurrentSchemaUpdate(-1)}
 	for _, f := range s.schema.Fields() {
 		if other, _ := fresh.FindFieldByName(f.Name); other.ID != f.ID && !s.order.IsUnsorted() {
@@ -33,7 +33,7 @@ func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	if errors.Is(err, ErrDenied) || errors.Is(err, ErrElsewhere) {
 		return nil, err
 	}
-	// Whoever made the table, and whatever the reply was, the current state decides.
+	// The reply does not matter: another process may have made the table, or the reply was lost. Look at the table.
 	t, loadErr := l.load(ctx, s)
 	if loadErr == nil && t == nil {
 		if err == nil {
@@ -47,12 +47,12 @@ func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 // extend adds the columns that a table of an older version lacks. They are NULL in its older files.
 func (l *Lake) extend(ctx context.Context, t *lakeTable) (*lakeTable, error) {
 	meta := t.tbl.Metadata()
-	have := meta.CurrentSchema()
-	with := iceberg.NewSchemaWithIdentifiers(0, have.IdentifierFieldIDs, append(slices.Clone(have.Fields()),
+	old := meta.CurrentSchema()
+	extended := iceberg.NewSchemaWithIdentifiers(0, old.IdentifierFieldIDs, append(slices.Clone(old.Fields()),
 		t.missing...)...)
 	_, _, err := l.catalog.CommitTable(ctx, t.tbl.Identifier(), []table.Requirement{
-		table.AssertTableUUID(meta.TableUUID()), table.AssertCurrentSchemaID(have.ID),
-		table.AssertLastAssignedFieldID(meta.LastColumnID())}, []table.Update{table.NewAddSchemaUpdate(with),
+		table.AssertTableUUID(meta.TableUUID()), table.AssertCurrentSchemaID(old.ID),
+		table.AssertLastAssignedFieldID(meta.LastColumnID())}, []table.Update{table.NewAddSchemaUpdate(extended),
 		table.NewSetCurrentSchemaUpdate(-1),
 		table.NewSetPropertiesUpdate(iceberg.Properties{versionProperty: t.props[versionProperty]})})
 	if err != nil {

@@ -1,13 +1,14 @@
-// Package lake is for teams whose tables are read through an Apache Iceberg catalog: by Spark, Trino, Snowflake,
-// BigQuery, Athena. Readers of DuckDB or of Parquet files need none of it: 'spendsync push' brings those to a bucket.
+// Package lake is for teams that read tables through an Apache Iceberg catalog: with Spark, Trino, Snowflake, BigQuery
+// or Athena. Readers of DuckDB or of Parquet files do not need it: for them, 'spendsync push' copies the store to a
+// bucket.
 //
-// It keeps Iceberg tables equal to a store: one table for each table that has Parquet files, whose data files are the
-// store's own, byte for byte, under names of their own.
+// It keeps one Iceberg table for each table of the store that has Parquet files. The data files are byte-for-byte
+// copies of the store's files, under other names.
 //
-// [Lake.Follow] is the story: it reads which generation the lake has from lake_generation (marker.go). If the store has
-// another, it compares the live files of each table with those that the manifest names, uploads the files that the
-// table lacks (upload.go), and replaces files in all tables in one commit (follow.go), by iceberg-go's transactions.
-// [Lake.Verify] compares the result with the store.
+// [Lake.Follow] is the place to start reading. It reads the lake's generation from the table lake_generation
+// (marker.go). If the store has a newer one, it compares the live files of each table with those in the manifest,
+// uploads the missing files (upload.go), and replaces files in all tables in one commit (follow.go). [Lake.Verify]
+// compares the result with the store.
 //
 // What it promises:
 //
@@ -19,16 +20,17 @@
 //     itself records its contents. After a crash at any moment, a lost reply, or a commit by
 //     somebody else, the lake is in its old state or its new one, and the next run ends in the
 //     new one.
-//   - An object's name is never used twice. If a commit dies, nothing names its uploads.
-//   - The ids of the columns are ours ([spendsync/schema.Column]): readers map the columns of
-//     our files by them. A table whose ids, columns or partition differ is refused: [ErrForeign].
-//   - Data that the store merely lacks is not deleted: a lake that is ahead of the store is
-//     [ErrAhead], a day or rows of history that only the lake has are [ErrShrink].
-//   - Another engine may compact the tables: the next commit of an account puts its files back.
+//   - An object's name is never used twice. If a run dies before its commit, no table refers to the objects that it has
+//     uploaded.
+//   - Columns have the ids of [spendsync/schema.Column], because readers find the columns in our files by id. A table
+//     whose ids, columns or partition differ is refused: [ErrForeign].
+//   - It does not delete data merely because the store lacks it. If the lake is ahead of the store, that is [ErrAhead];
+//     if only the lake has a day, or rows of history, that is [ErrShrink].
+//   - Another engine may compact the tables. The next commit replaces the compacted files by the store's.
 //
-// What it never does: it changes no rows and writes no delete files, it does not read the
-// service, and it shows no credential in an error.
+// It never changes rows, writes delete files, sends requests to the advertising service, or includes a credential in an
+// error.
 //
-// Tables are partitioned by account, and also by month if their files are cut by day or month of
-// the report. A commit reads all manifests of the tables; [Lake.Maintain] merges them.
+// Tables are partitioned by account, and also by month if the store has one file of them per day or month. A commit
+// reads all Iceberg manifests of the tables; [Lake.Maintain] merges these.
 package lake

@@ -25,7 +25,7 @@ var (
 	ErrNewer = durable.ErrNewer
 	// ErrAhead reports that the lake has a generation of an account that the store lacks.
 	ErrAhead = errors.New("the lake is ahead of the store")
-	// ErrShrink reports that the lake has rows that the store lacks.
+	// ErrShrink reports that the lake has days or rows that the store lacks, which a follow would delete.
 	ErrShrink = errors.New("the lake has what the store lacks")
 	// ErrForeign reports that a table differs from the one that spendsync made.
 	ErrForeign = errors.New("the table is not as spendsync made it")
@@ -35,7 +35,8 @@ var (
 	ErrRejected = errors.New("the catalog refuses a request")
 	// ErrUnreachable reports that the catalog or the object storage failed a request.
 	ErrUnreachable = errors.New("the lake can't be reached or keeps failing")
-	// ErrElsewhere reports that a reply leads to a host that must not get our credentials.
+	// ErrElsewhere reports that a redirect or the catalog's configuration names a host that must not get our
+	// credentials.
 	ErrElsewhere = errors.New("the catalog or the object storage leads elsewhere")
 	// ErrWrongURL reports an address that requests must not be sent to.
 	ErrWrongURL = errors.New("not an address that requests may be sent to")
@@ -43,13 +44,13 @@ var (
 	ErrDiffers = errors.New("the lake differs from the store")
 )
 
-// remote gives an error of the catalog or the object storage its meaning.
+// remote wraps an error of the catalog or the object storage with the error above that it amounts to.
 func remote(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	for _, known := range []error{ErrUnreachable, ErrDenied, ErrForeign, ErrElsewhere, ErrRejected} {
-		if errors.Is(err, known) {
+	for _, meaning := range []error{ErrUnreachable, ErrDenied, ErrForeign, ErrElsewhere, ErrRejected} {
+		if errors.Is(err, meaning) {
 			return err
 		}
 	}
@@ -67,14 +68,14 @@ func meaningOf(err error) error {
 	}
 	switch {
 	case strings.Contains(err.Error(), outbound.ErrRefused.Error()):
-		return ErrElsewhere // by its text: iceberg-go does not wrap the errors of OAuth2
+		return ErrElsewhere // compared as text, because iceberg-go does not wrap OAuth2 errors
 	case is(context.Canceled):
 		return context.Canceled
 	case is(rest.ErrUnauthorized, rest.ErrForbidden, rest.ErrAuthorizationExpired, rest.ErrOAuthError),
 		gcerrors.Code(err) == gcerrors.PermissionDenied, isRefusal(err):
 		return ErrDenied
 	case is(rest.ErrServiceUnavailable, rest.ErrServerError, rest.ErrCommitFailed, rest.ErrCommitStateUnknown,
-		errBusy), strings.Contains(err.Error(), "error decoding json payload"): // also a reply that was cut
+		errBusy), strings.Contains(err.Error(), "error decoding json payload"): // the reply was cut off
 		return ErrUnreachable
 	case is(rest.ErrRESTError, iceberg.ErrNotImplemented, rest.ErrEndpointNotSupported,
 		icebergcatalog.ErrNoSuchTable, icebergcatalog.ErrNoSuchNamespace):
@@ -83,16 +84,16 @@ func meaningOf(err error) error {
 	return ErrUnreachable
 }
 
-// isRefusal reports whether S3 itself refused the credentials, or a signature made with them.
+// isRefusal reports whether S3 refused the credentials or the signature of a request.
 func isRefusal(err error) bool {
 	reply, ok := errors.AsType[*smithyhttp.ResponseError](err)
 	return ok && (reply.HTTPStatusCode() == http.StatusForbidden || reply.HTTPStatusCode() == http.StatusUnauthorized)
 }
 
-// errBusy is a catalog's answer that it has too many requests. The next run asks again.
+// errBusy reports that the catalog answered 429. The next run tries again.
 var errBusy = errors.New("429, too many requests")
 
-// busy is a transport that returns [errBusy]: the library makes of that answer one like any other refusal.
+// busy is a transport that returns [errBusy] for a 429, which iceberg-go does not distinguish from other refusals.
 type busy struct{ http.RoundTripper }
 
 func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -104,7 +105,7 @@ func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply, err
 }
 
-// mayBeDone reports whether a commit may have happened in spite of its error: the answer is lost.
+// mayBeDone reports whether a commit may have happened despite its error, because only the reply was lost.
 func mayBeDone(ctx context.Context, err error) bool {
 	_, cut := errors.AsType[*url.Error](err)
 	cut = cut && ctx.Err() == nil && !errors.Is(err, errBusy) &&

@@ -28,7 +28,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// fails follows a store and wants an error; what the lake has must be as it was.
+// fails follows a store, which must fail with the error and leave the lake unchanged.
 func (w *world) fails(s *store, o Options, want error) error {
 	w.Helper()
 	before := w.State()
@@ -89,7 +89,7 @@ func TestFollow_RefusesToShrink(t *testing.T) {
 	}
 	s.M.Accounts["acme"].Files[path] = info
 	s.M.Accounts["acme"].Days[day("2026-10-01")] = &manifest.Day{}
-	s.Versions("acme", 1) // one row less of what nothing can be made from
+	s.Versions("acme", 1) // one row fewer in a table that cannot be rebuilt
 	s.Publish()
 	w.fails(s, w.options(), ErrShrink)
 	l := w.open()
@@ -104,7 +104,7 @@ func TestFollow_RefusesTablesOfOthers(t *testing.T) {
 	spec := specOf(schema.DeliveryHistory.Table)
 	for name, props := range map[string]iceberg.Properties{
 		"made by others": {"format-version": "2"},
-		"other ids":      spec.props, // as any catalog makes it that is sent our ids
+		"other ids":      spec.props, // the catalog assigns its own ids
 		"format":         {"format-version": "1", versionProperty: "4"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestFollow_RefusesTablesOfOthers(t *testing.T) {
 		other.Publish()
 		w.follow(other)
 		s.Publish()
-		w.follow(s) // fills it again
+		w.follow(s) // recreates the table
 		w.check(w.open(), other)
 	})
 }
@@ -175,7 +175,7 @@ func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	old := w.open()
-	for i, spec := range old.specs { // as a binary that did not know the last column
+	for i, spec := range old.specs { // an older binary, without the last column
 		if spec.name == "spend_daily" {
 			fields := spec.schema.Fields()
 			short := *spec
@@ -205,8 +205,8 @@ func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
 	}
 }
 
-// TestFollow_PutsItsFilesBackAfterACompaction: another engine has merged two days into a file of
-// its own. The next generation, which changes neither day, finds its own files again.
+// TestFollow_PutsItsFilesBackAfterACompaction: another engine has merged two days into one file. The next generation
+// changes neither day, but its commit replaces that file by the store's files.
 func TestFollow_PutsItsFilesBackAfterACompaction(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t)
@@ -224,7 +224,7 @@ func TestFollow_PutsItsFilesBackAfterACompaction(t *testing.T) {
 	}
 }
 
-// compact replaces the files of days by one, as another engine does.
+// compact merges the files of days into one file, as another engine would.
 func (w *world) compact(account string, days ...string) {
 	w.Helper()
 	l := w.open()
@@ -395,7 +395,7 @@ func TestFollow_WithoutTransactionsTheMarkerComesLast(t *testing.T) {
 	}
 }
 
-// TestFollow_WithoutTransactionsStandsLostAnswers: each table's commit is done and its answer lost.
+// TestFollow_WithoutTransactionsStandsLostAnswers: the commit of each table happens, but its reply is lost.
 func TestFollow_WithoutTransactionsStandsLostAnswers(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
@@ -418,8 +418,8 @@ func TestFollow_WithoutTransactionsStandsLostAnswers(t *testing.T) {
 	}
 }
 
-// TestFollow_ConvergesAfterRandomDeaths kills a follower at random steps, with lost answers and
-// conflicts between, while the store goes on.
+// TestFollow_ConvergesAfterRandomDeaths interrupts a follower at random steps, with lost replies and conflicts in
+// between, while the store publishes more generations.
 func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t)
@@ -460,8 +460,8 @@ func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
 	w.fails(s, w.options(), durable.ErrDamaged)
 }
 
-// TestFollow_TwoFollowersOfOneStore: of two followers of the same store one commits each generation, and the other
-// finds it done.
+// TestFollow_TwoFollowersOfOneStore: if two followers run for the same store, one commits each generation, and the
+// other finds it committed.
 func TestFollow_TwoFollowersOfOneStore(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
@@ -498,8 +498,8 @@ func TestFollow_TwoFollowersOfOneStore(t *testing.T) {
 	}
 }
 
-// TestFollow_StandsWhatGoesAwayInTheMiddle: from one of its requests on the catalog or the storage fails. Then the lake
-// is of one generation, and the next run ends in the newest.
+// TestFollow_StandsWhatGoesAwayInTheMiddle: the catalog or the storage fails from one of the follower's requests on.
+// The lake then holds a single generation, and the next run brings it to the newest.
 func TestFollow_StandsWhatGoesAwayInTheMiddle(t *testing.T) {
 	schematest.Long(t)
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")

@@ -23,39 +23,38 @@ import (
 	"spendsync/schema"
 )
 
-// The retries of a commit that lost against another, and how many files are on their way at a time.
+// Limits: tries of a commit that conflicts with another, the first wait between two tries, and concurrent uploads.
 const (
 	maxTries  = 12
 	firstWait = 200 * time.Millisecond
 	uploads   = 4
 )
 
-// FollowOptions are the permissions of a follower.
+// FollowOptions are the options of [Lake.Follow].
 type FollowOptions struct {
 	Dir         string // data directory of the store
-	AllowShrink bool   // take from the lake what the store does not have
+	AllowShrink bool   // delete days and rows that the store does not have from the lake
 }
 
-// Followed is the result of a follower's run.
+// Followed is the result of [Lake.Follow].
 type Followed struct {
-	Generation int64          // the lake's now
-	Behind     int64          // generations of the store that the lake had not, before
-	Accounts   int            // of the store
-	Tables     map[string]int // snapshots made, by table: files added and removed
+	Generation int64          // of the lake, now equal to the store's
+	Behind     int64          // generations by which the lake was behind the store before
+	Accounts   int            // in the store
+	Tables     map[string]int // files added and removed, by changed table
 	Added      int            // files
 	Removed    int            // files
-	Rows       int64          // of the files that were added
-	Bytes      int64          // of the files that were added
-	Changed    []string       // tables that another program has written to, which this run made ours again
+	Rows       int64          // in added files
+	Bytes      int64          // of added files
+	Changed    []string       // tables that another program had written to; its changes are undone
 }
 
 // IsNothing reports whether the lake already had the generation.
 func (f *Followed) IsNothing() bool { return len(f.Tables) == 0 }
 
-// Follow makes the lake's part of every account of a store exactly equal to the published
-// generation, in one transaction over all tables: from any generation to the newest in one step. If
-// the lake is current, it does nothing. Whatever happens on the way, the lake is in its old state
-// or its new one, and running again ends in the new one.
+// Follow makes the lake's tables equal to the published generation of a store, for all accounts of the store and in one
+// transaction over all tables, however many generations the lake is behind. If the lake is current, it does nothing.
+// After any failure, the lake is in its old state or its new one, and the next Follow ends in the new one.
 func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 	ctx = l.storage(ctx)
 	f := &follower{lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
@@ -66,8 +65,8 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 		if err == nil {
 			return f.done, nil
 		}
-		// The answer to a commit may be lost: then the next try finds it done, or does it. The
-		// catalog takes only one of both.
+		// If the reply to a commit was lost, the next try finds that it has happened, or commits again. The catalog
+		// accepts only one of two such commits.
 		again := errors.Is(err, errMoved) || errors.Is(err, rest.ErrCommitFailed) || errors.Is(err, errUnknown)
 		if !again || try == maxTries || ctx.Err() != nil {
 			return nil, err
@@ -81,23 +80,23 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 	}
 }
 
-// errUnknown reports that a commit may have happened in spite of its error.
+// errUnknown reports that a commit may have happened despite its error.
 var errUnknown = errors.New("the outcome of the commit is not known")
 
-// follower brings the lake to one generation, in as many tries as it takes. What a try has uploaded need not be
-// uploaded by the next.
+// follower is one call of Follow, which may need several tries. Files that one try has uploaded are not uploaded again
+// by the next.
 type follower struct {
 	lake  *Lake
 	opts  FollowOptions
-	done  *Followed          // by this try
-	store *manifest.Manifest // as published when this try began
-	had   *markers           // what the lake has
-	token string
+	done  *Followed          // result of this try
+	store *manifest.Manifest // published when this try began
+	had   *markers           // the lake's rows of lake_generation
+	token string             // makes the names of this call's objects unique
 	mu    sync.Mutex
-	sent  map[string]iceberg.DataFile // by table and key: what tries before have uploaded
+	sent  map[string]iceberg.DataFile // uploaded files, by table and key
 }
 
-// follow is one try: what the lake has is read, what the store wants of it is uploaded, and all of that is committed.
+// follow is one try: it reads the state of the lake, uploads the missing files, and commits.
 func (f *follower) follow(ctx context.Context) (err error) {
 	if f.store, err = manifest.Read(f.opts.Dir); err != nil {
 		return err
@@ -149,8 +148,8 @@ func (f *follower) follow(ctx context.Context) (err error) {
 	return f.commit(ctx, append(staged, tx))
 }
 
-// change stages what makes a table equal to the wanted files, and uploads the files that it lacks: no table names them
-// yet. Files of other accounts stay.
+// change uploads the files that a table lacks, and stages the commit that makes its files equal to the store's. Files
+// of accounts that the store does not have stay.
 func (f *follower) change(ctx context.Context, t *lakeTable) (*table.Transaction, error) {
 	if t.byOthers() {
 		f.done.Changed = append(f.done.Changed, t.name)
@@ -164,7 +163,7 @@ func (f *follower) change(ctx context.Context, t *lakeTable) (*table.Transaction
 	var removed []iceberg.DataFile
 	for _, d := range data {
 		if _, ok := wanted[keyOf(d.FilePath())]; ok {
-			delete(wanted, keyOf(d.FilePath())) // a second file of the key is removed
+			delete(wanted, keyOf(d.FilePath())) // a second file with this key is not wanted, and is removed
 		} else if !isOthers(d) {
 			removed = append(removed, d)
 		}
@@ -181,8 +180,9 @@ func (f *follower) change(ctx context.Context, t *lakeTable) (*table.Transaction
 	return f.replace(ctx, t, removed, added, slices.DeleteFunc(deletes, isOthers))
 }
 
-// checkShrink refuses to remove from the lake what the store does not have: a day of the report, or rows of a table
-// that cannot be made again. The days in another program's file are unknown, so its rows are compared.
+// checkShrink returns [ErrShrink] if removing the files would delete data that the store does not have: a day of the
+// report, or rows of a table that cannot be rebuilt. It compares the number of rows where files of another program are
+// removed, because their days are unknown.
 func (f *follower) checkShrink(t *lakeTable, removed []iceberg.DataFile, added map[string]wantedFile) error {
 	if t.table.View != "" || t.table.MadeFrom == schema.OtherTables {
 		return nil
@@ -211,7 +211,7 @@ func (f *follower) checkShrink(t *lakeTable, removed []iceberg.DataFile, added m
 	return nil
 }
 
-// upload brings files into the lake, a few at a time; those of a try before are there.
+// upload uploads files, several at a time, except those that an earlier try has uploaded.
 func (f *follower) upload(ctx context.Context, to *lakeTable, files map[string]wantedFile) ([]iceberg.DataFile, error) {
 	sent := make([]iceberg.DataFile, len(files))
 	g, ctx := errgroup.WithContext(ctx)
@@ -252,7 +252,7 @@ func (f *follower) replace(ctx context.Context, t *lakeTable, removed, added, de
 	if n := len(removed) + len(added) + len(deletes); n > 0 {
 		f.done.Tables[t.name] = n
 	}
-	if t.table != nil { // the file of lake_generation is of no store
+	if t.table != nil { // do not count the file of lake_generation
 		f.done.Added += len(added)
 		f.done.Removed += len(removed)
 	}
@@ -263,7 +263,7 @@ func (f *follower) replace(ctx context.Context, t *lakeTable, removed, added, de
 	return tx, remote(t.name, err)
 }
 
-// snapshotOf is the snapshot of a table once a transaction is committed; 0: it has none.
+// snapshotOf returns the ID of a table's current snapshot after a staged transaction; 0: none.
 func snapshotOf(tx *table.Transaction) (int64, error) {
 	next, err := tx.StagedTable()
 	if err != nil || next.CurrentSnapshot() == nil {
@@ -272,8 +272,8 @@ func snapshotOf(tx *table.Transaction) (int64, error) {
 	return next.CurrentSnapshot().SnapshotID, nil
 }
 
-// commit commits all tables in one transaction. If the catalog has no transactions, it commits them
-// one by one, the marker last: readers who go by the marker see one generation.
+// commit commits all tables in one transaction. If the catalog has no transactions, it commits one table after another,
+// lake_generation last: readers that use the snapshots named there see a single generation.
 func (f *follower) commit(ctx context.Context, staged []*table.Transaction) error {
 	var commits []table.TableCommit
 	for _, tx := range staged {
@@ -312,8 +312,8 @@ func (f *follower) commitEach(ctx context.Context, commits []table.TableCommit) 
 	return nil
 }
 
-// hasNoTransactions reports whether the answer to a transaction is that there is no such thing: the catalog does
-// not list it among its endpoints, or it lists none and then does not know the address.
+// hasNoTransactions reports whether a transaction failed because the catalog does not support them: they are not among
+// the endpoints that it lists, or it lists none and answered 404.
 func hasNoTransactions(err error) bool {
 	return errors.Is(err, rest.ErrEndpointNotSupported) || errors.Is(err, icebergcatalog.ErrNoSuchTable) ||
 		errors.Is(err, iceberg.ErrNotImplemented)

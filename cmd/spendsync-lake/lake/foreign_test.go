@@ -36,8 +36,8 @@ func (w *world) addColumn(name string, column iceberg.NestedField) {
 	})
 }
 
-// TestFollow_RefusesAlteredColumns: of the columns that are ours none may be renamed, retyped or dropped; nothing is
-// written, and verify and check refuse the table, too.
+// TestFollow_RefusesAlteredColumns: if another program has renamed, retyped or dropped one of our columns, nothing is
+// written, and verify and status refuse the table, too.
 func TestFollow_RefusesAlteredColumns(t *testing.T) {
 	schematest.Long(t)
 	type fields = []iceberg.NestedField
@@ -69,8 +69,8 @@ func TestFollow_RefusesAlteredColumns(t *testing.T) {
 	}
 }
 
-// TestFollow_ToleratesForeignColumns: a column that somebody added stays, and hinders nothing; one that may
-// not be NULL could not be read in our files.
+// TestFollow_ToleratesForeignColumns: a nullable column that another program added stays and does no harm. A required
+// one is refused, because our files do not have it.
 func TestFollow_ToleratesForeignColumns(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
@@ -89,7 +89,7 @@ func TestFollow_ToleratesForeignColumns(t *testing.T) {
 	w.fails(s, w.options(), ErrForeign)
 }
 
-// TestFollow_RefusesOtherStorage: a catalog that puts tables where this binary can't write is named at once.
+// TestFollow_RefusesOtherStorage: a catalog whose tables are in storage that this binary can't write to is refused.
 func TestFollow_RefusesOtherStorage(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)

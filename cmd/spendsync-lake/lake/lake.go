@@ -34,17 +34,17 @@ type Options struct {
 	Scope      string // OAuth2 scope
 	SigV4      string // sign requests for this AWS service: glue, s3tables
 	Region     string // AWS region
-	S3Endpoint string // of another S3 than Amazon's
-	AccessKey  string // empty: as the AWS SDK finds credentials
+	S3Endpoint string // empty: Amazon's
+	AccessKey  string // empty: the AWS SDK finds the credentials
 	SecretKey  string
 
 	AllowHTTP bool // send without TLS to other machines
 	Version   string
-	CABundle  []byte           // certificates, as PEM, that the object storage is trusted by; nil: the system's
-	Now       func() time.Time // nil: the clock
+	CABundle  []byte           // trusted CA certificates of the object storage, as PEM; nil: the system's
+	Now       func() time.Time // nil: time.Now
 
-	// Step is called at each step of a commit, and an error from it ends the commit there: so tests interrupt one. Nil
-	// disables it.
+	// Step, if not nil, is called at each step of a commit. Tests return an error from it to interrupt the commit
+	// there.
 	Step func(name string) error
 }
 
@@ -52,11 +52,11 @@ type Options struct {
 type Lake struct {
 	opts    Options
 	catalog *rest.Catalog
-	specs   []*tableSpec                          // the marker last
-	storage func(context.Context) context.Context // with the credentials of the object storage
+	specs   []*tableSpec                          // lake_generation last
+	storage func(context.Context) context.Context // adds the credentials of the object storage
 }
 
-// lakeTable is a table as the catalog has it.
+// lakeTable is a table that was loaded from the catalog.
 type lakeTable struct {
 	*tableSpec
 	tbl     *table.Table
@@ -65,12 +65,11 @@ type lakeTable struct {
 }
 
 func init() {
-	// iceberg-go logs warnings about failed clean-ups; they may contain addresses, and call for no
-	// action.
+	// iceberg-go logs warnings about failed clean-ups. They may contain URLs, and require no action.
 	log.SetOutput(io.Discard)
 }
 
-// Open connects to the catalog. It asks for its configuration and nothing else.
+// Open connects to the catalog. It requests only the catalog's configuration.
 func Open(ctx context.Context, o Options) (*Lake, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -108,8 +107,8 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	if err != nil {
 		return nil, remote("catalog", err)
 	}
-	// The credentials that a catalog vends for a table take precedence. Read once: each reading takes longer than a
-	// request.
+	// Credentials that the catalog vends for a table take precedence over these. They are read once, because reading
+	// them takes longer than a request.
 	return &Lake{opts: o, catalog: c, specs: specs(), storage: func(ctx context.Context) context.Context {
 		return utils.WithAwsConfig(ctx, &cloud)
 	}}, nil
@@ -118,10 +117,10 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 // Close ends the connections.
 func (l *Lake) Close() error { return l.catalog.Close() }
 
-// namespace is the namespace of the tables: its parts are divided by dots.
+// namespace returns the namespace of the tables. In the option, its parts are separated by dots.
 func (l *Lake) namespace() table.Identifier { return strings.Split(l.opts.Namespace, ".") }
 
-// markerSpec is lake_generation, which comes after all others.
+// markerSpec returns lake_generation, the last of the specs.
 func (l *Lake) markerSpec() *tableSpec { return l.specs[len(l.specs)-1] }
 
 // dataSpecs are all tables but lake_generation.
@@ -136,7 +135,7 @@ func (l *Lake) step(name string) error {
 	return l.opts.Step(name)
 }
 
-// load loads a table and compares it with ours; nil: it is not there.
+// load loads a table and checks it against its spec. It returns nil if the table does not exist.
 func (l *Lake) load(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	tbl, err := l.catalog.LoadTable(ctx, l.identifier(s.name))
 	if errors.Is(err, icebergcatalog.ErrNoSuchTable) || errors.Is(err, icebergcatalog.ErrNoSuchNamespace) {
@@ -179,10 +178,10 @@ func (l *Lake) ensure(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	return t, nil
 }
 
-// ensureAll ensures the data tables, a few at a time.
+// ensureAll calls ensure for all tables except lake_generation, several at a time.
 func (l *Lake) ensureAll(ctx context.Context) ([]*lakeTable, error) {
 	tables := make([]*lakeTable, len(l.dataSpecs()))
-	var g errgroup.Group // not one with a context: the tables keep theirs
+	var g errgroup.Group // without a context: the tables keep theirs, and it would be canceled after Wait
 	g.SetLimit(uploads)
 	for i, s := range l.dataSpecs() {
 		g.Go(func() (err error) {
@@ -193,10 +192,10 @@ func (l *Lake) ensureAll(ctx context.Context) ([]*lakeTable, error) {
 	return tables, g.Wait()
 }
 
-// ensureNamespace makes the namespace where it is not there.
+// ensureNamespace creates the namespace if it does not exist.
 func (l *Lake) ensureNamespace(ctx context.Context) error {
-	there, err := l.catalog.CheckNamespaceExists(ctx, l.namespace())
-	if err == nil && !there {
+	exists, err := l.catalog.CheckNamespaceExists(ctx, l.namespace())
+	if err == nil && !exists {
 		err = l.catalog.CreateNamespace(ctx, l.namespace(), nil)
 	}
 	if errors.Is(err, icebergcatalog.ErrNamespaceAlreadyExists) {
@@ -205,7 +204,7 @@ func (l *Lake) ensureNamespace(ctx context.Context) error {
 	return remote("namespace "+l.opts.Namespace, err)
 }
 
-// files are the live data files of a table's current snapshot, and the files of deletes that another program wrote.
+// files returns the live data files of a table's current snapshot, and its delete files, which another program wrote.
 func (t *lakeTable) files() (data, deletes []iceberg.DataFile, err error) {
 	current := t.tbl.CurrentSnapshot()
 	if current == nil {
@@ -227,13 +226,13 @@ func (t *lakeTable) files() (data, deletes []iceberg.DataFile, err error) {
 	return data, deletes, remote(t.name, err)
 }
 
-// byOthers reports whether another program wrote the current snapshot of the table. Rewriting manifests changes no
-// rows, so maintenance is no other program.
+// byOthers reports whether another program wrote the current snapshot of the table. Snapshots that only rewrite
+// manifests, as Maintain does, do not count.
 func (t *lakeTable) byOthers() bool {
 	current := t.tbl.CurrentSnapshot()
 	if current == nil || current.Summary == nil {
 		return false
 	}
-	is := current.Summary.Properties
-	return is[generationNote] == "" && is["entries-processed"] == ""
+	properties := current.Summary.Properties
+	return properties[generationNote] == "" && properties["entries-processed"] == ""
 }

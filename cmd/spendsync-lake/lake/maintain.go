@@ -14,8 +14,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// OrphanAge is how old an object must be that nothing names before it is deleted: far older than
-// any commit under way.
+// OrphanAge is the minimum age at which an object that no table refers to is deleted. It is much longer than any commit
+// takes, whose uploads are such objects until it ends.
 const OrphanAge = 72 * time.Hour
 
 // MaintainOptions limit the deletions of maintenance. Zero values are the defaults.
@@ -28,13 +28,13 @@ type MaintainOptions struct {
 type Maintained struct {
 	Tables  int
 	Expired int // snapshots
-	Orphans int // objects that nothing named
+	Orphans int // deleted objects
 	Bytes   int64
 }
 
-// Maintain merges manifests, expires snapshots with the files that only they name, and deletes objects that nothing
-// names. It changes no row of any table's
-// current snapshot. Only one process may run it at a time; followers may run meanwhile.
+// Maintain merges manifests, expires snapshots with the files that only they refer to, and deletes objects that no
+// table refers to. It changes no rows of the current snapshots. Only one process may run it at a time; followers may
+// run meanwhile.
 func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, error) {
 	if o.SnapshotAge == 0 {
 		o.SnapshotAge = SnapshotAge
@@ -69,7 +69,7 @@ func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, er
 func (t *lakeTable) maintain(ctx context.Context, o MaintainOptions, done *Maintained) error {
 	before := len(t.tbl.Metadata().Snapshots())
 	tx := t.tbl.NewTransaction()
-	merged, err := tx.RewriteManifests(ctx) // each follow adds one, and reads them all
+	merged, err := tx.RewriteManifests(ctx) // each Follow adds a manifest and reads all of them
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (t *lakeTable) maintain(ctx context.Context, o MaintainOptions, done *Maint
 		return err
 	}
 	done.Expired += before - len(tbl.Metadata().Snapshots())
-	// Only the folders of table files: other objects there are not ours to judge.
+	// Look only into the folders of table files. Other objects below the location may belong to other programs.
 	for _, folder := range []string{"/data", "/metadata"} {
 		result, err := tbl.DeleteOrphanFiles(ctx, table.WithLocation(tbl.Location()+folder),
 			table.WithFilesOlderThan(o.OrphanAge))
@@ -99,8 +99,8 @@ func (t *lakeTable) maintain(ctx context.Context, o MaintainOptions, done *Maint
 	return nil
 }
 
-// isNotThere reports whether an object or folder is missing. To gocloud every error of S3 with 301 in its text means
-// that, such as one of a port or a request ID: what S3 answered counts.
+// isNotThere reports whether an object or folder is missing. It looks at the status of S3's reply first, because
+// gocloud takes any error whose text contains 301, for example in a port number or a request ID, for a missing object.
 func isNotThere(err error) bool {
 	if reply, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return reply.HTTPStatusCode() == http.StatusNotFound

@@ -18,8 +18,8 @@ import (
 	"spendsync/schema"
 )
 
-// MarkerTable is the table that records the lake's generation of each account. It is committed in
-// one transaction with the others.
+// MarkerTable is the name of the table that records which generation of each account the lake has. Its rows are called
+// markers. It is committed in one transaction with the other tables.
 const MarkerTable = "lake_generation"
 
 // Marker is a row of lake_generation: one account's part of the lake.
@@ -37,7 +37,7 @@ type Marker struct {
 	Snapshots     string `parquet:"snapshots,id(11)"`
 }
 
-// markerSpec is lake_generation in Iceberg. Its ids are those of [Marker].
+// markerSpec returns the spec of lake_generation. Its column ids are those of [Marker].
 func markerSpec() *tableSpec {
 	column := func(id int, name string, t iceberg.Type, doc string) iceberg.NestedField {
 		return iceberg.NestedField{ID: id, Name: name, Type: t, Required: true, Doc: doc}
@@ -63,13 +63,13 @@ func markerSpec() *tableSpec {
 	return s
 }
 
-// markers are the rows of lake_generation by account, those of other stores included, and the files that hold them.
+// markers contains all rows of lake_generation, including those of accounts of other stores, and the files with them.
 type markers struct {
-	rows  map[string]Marker
+	rows  map[string]Marker // by account
 	files []iceberg.DataFile
 }
 
-// maxMarkerFile is the limit of a file of lake_generation: a row is some hundred bytes.
+// maxMarkerFile bounds a file of lake_generation in bytes. A row has a few hundred.
 const maxMarkerFile = 16 << 20
 
 // markers reads the rows of lake_generation.
@@ -109,13 +109,13 @@ func (t *lakeTable) markers() (*markers, error) {
 	return m, nil
 }
 
-// isOf reports whether the row is of the published generation of a store, in the present tables.
+// isOf reports whether the lake has the published generation of a store, in tables of the present schema version.
 func (m Marker) isOf(s *manifest.Manifest) bool {
 	return m.Generation == s.Generation && m.RunID == s.RunID && m.SchemaVersion == schema.Version
 }
 
-// checkAhead refuses a store that is behind the lake, because it was set back to a backup: it would take from the lake
-// what only the lake still has.
+// checkAhead returns [ErrAhead] if the store is behind the lake, for example after a restore from a backup: following
+// it would delete data that only the lake still has. It returns [ErrNewer] if a newer binary wrote the tables.
 func (m Marker) checkAhead(s *manifest.Manifest) error {
 	switch {
 	case m.SchemaVersion > schema.Version:
@@ -129,7 +129,7 @@ func (m Marker) checkAhead(s *manifest.Manifest) error {
 	return nil
 }
 
-// nextRows are the rows once the lake holds a store's files; those of accounts of other stores stay.
+// nextRows returns the rows of lake_generation after the commit. Rows of accounts of other stores stay.
 func (f *follower) nextRows(snapshots map[string]int64) (map[string]Marker, error) {
 	text, err := json.Marshal(snapshots)
 	if err != nil {
@@ -151,7 +151,8 @@ func (f *follower) nextRows(snapshots map[string]int64) (map[string]Marker, erro
 	return rows, nil
 }
 
-// mark replaces the rows of lake_generation. The commit holds only if those that were read still stand.
+// mark stages the replacement of the rows of lake_generation. The commit fails if another process has replaced them
+// since they were read.
 func (f *follower) mark(ctx context.Context, t *lakeTable, rows map[string]Marker) (*table.Transaction, error) {
 	var sorted []Marker
 	for _, account := range slices.Sorted(maps.Keys(rows)) {

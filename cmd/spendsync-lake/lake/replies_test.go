@@ -15,7 +15,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// behind serves the world's catalog behind a handler that may answer itself, and returns its options.
+// behind serves the world's catalog through a handler that may answer requests itself, and returns options for it.
 func (w *world) behind(answers func(rw http.ResponseWriter, r *http.Request) bool) Options {
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !answers(rw, r) {
@@ -38,7 +38,7 @@ func followWith(t *testing.T, o Options, s *store) (*Followed, error) {
 	return l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
 }
 
-// TestFollow_FindsDoneAfterALostAnswer: the connection ends after the commit was done.
+// TestFollow_FindsDoneAfterALostAnswer: the connection breaks after the commit has happened.
 func TestFollow_FindsDoneAfterALostAnswer(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
@@ -66,7 +66,7 @@ func TestFollow_FindsDoneAfterALostAnswer(t *testing.T) {
 	}
 }
 
-// TestFollow_WithoutTheEndpointOfTransactions: a catalog that does not list its endpoints may lack this one.
+// TestFollow_WithoutTheEndpointOfTransactions: a catalog that does not list its endpoints may not support transactions.
 func TestFollow_WithoutTheEndpointOfTransactions(t *testing.T) {
 	schematest.Long(t)
 	for _, status := range []int{http.StatusNotFound, http.StatusNotImplemented} {
@@ -86,7 +86,7 @@ func TestFollow_WithoutTheEndpointOfTransactions(t *testing.T) {
 	}
 }
 
-// refuse answers with a catalog's error.
+// refuse writes an error reply of a catalog.
 func refuse(rw http.ResponseWriter, status int, text string) bool {
 	rw.Header().Set("Content-Type", "application/json")
 	rw.WriteHeader(status)
@@ -115,7 +115,7 @@ func TestFollow_SaysWhatTheCatalogRefuses(t *testing.T) {
 	}
 }
 
-// noSecondSchema is a catalog like Nessie's, which refuses to add a schema to a table.
+// noSecondSchema is a catalog that, like Nessie, refuses to add a second schema to a table.
 func noSecondSchema(t *testing.T) func(rw http.ResponseWriter, r *http.Request) bool {
 	return func(rw http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPost {
@@ -130,7 +130,7 @@ func noSecondSchema(t *testing.T) func(rw http.ResponseWriter, r *http.Request) 
 	}
 }
 
-// TestCreate_WithoutASecondSchema: a catalog that adds no second schema to a new table can't hold ours, and says so.
+// TestCreate_WithoutASecondSchema: our tables can't be made in such a catalog, and the error contains its own text.
 func TestCreate_WithoutASecondSchema(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
@@ -144,8 +144,8 @@ func TestCreate_WithoutASecondSchema(t *testing.T) {
 	}
 }
 
-// TestFollow_StandsATokenThatIsWithdrawn: a token that no longer holds is a refusal, which changes nothing; the next
-// run, which asks for a token of its own, ends.
+// TestFollow_StandsATokenThatIsWithdrawn: if the token becomes invalid during a run, the run is refused and changes
+// nothing. The next run gets a new token and succeeds.
 func TestFollow_StandsATokenThatIsWithdrawn(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)

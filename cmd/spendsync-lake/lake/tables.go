@@ -10,14 +10,15 @@ import (
 	"spendsync/schema"
 )
 
-// accountPartition is the field id of the first part of a table's partition. Iceberg counts them from 1000.
+// accountPartition is the id of the partition field account_id, the first one. Iceberg numbers partition fields from
+// 1000.
 const accountPartition = 1000
 
 // versionProperty names the table property that records the version ([schema.Version]) of its
 // columns.
 const versionProperty = "spendsync.schema_version"
 
-// tableSpec is what one table is in Iceberg.
+// tableSpec describes one Iceberg table as spendsync makes it.
 type tableSpec struct {
 	name   string
 	table  *schema.Table // nil: lake_generation
@@ -27,7 +28,7 @@ type tableSpec struct {
 	props  iceberg.Properties
 }
 
-// specs are all tables of the lake, the marker last.
+// specs returns the specs of all tables of the lake, lake_generation last.
 func specs() []*tableSpec {
 	var all []*tableSpec
 	for _, t := range schema.Documented() {
@@ -38,9 +39,9 @@ func specs() []*tableSpec {
 	return append(all, markerSpec())
 }
 
-// specOf is what a table of the store is in Iceberg: the same columns with the same ids. The
-// files of a view's answer come from DuckDB, which marks every column as one that may be NULL and
-// promises no order: such a table has neither identifier fields nor a sort order.
+// specOf returns the spec of a table of the store: the same columns with the same ids. Files with the rows of a view
+// are written by DuckDB, which declares every column nullable and sorts nothing, so such a table has neither identifier
+// fields nor a sort order.
 func specOf(t *schema.Table) *tableSpec {
 	s := &tableSpec{name: t.Name, table: t, props: properties(t.Doc)}
 	var fields []iceberg.NestedField
@@ -66,7 +67,7 @@ func specOf(t *schema.Table) *tableSpec {
 	return s
 }
 
-// sortOrder is ascending by columns that are never NULL.
+// sortOrder returns the ascending order of the columns with the given ids, which are never NULL.
 func sortOrder(ids []int) table.SortOrder {
 	if len(ids) == 0 {
 		return table.UnsortedSortOrder
@@ -78,7 +79,7 @@ func sortOrder(ids []int) table.SortOrder {
 	}
 	order, err := table.NewSortOrder(table.InitialSortOrderID, fields)
 	if err != nil {
-		panic(fmt.Sprintf("lake: sort order: %v", err)) // our own constants: the first test shows it
+		panic(fmt.Sprintf("lake: sort order: %v", err)) // impossible: the ids are constants of package schema
 	}
 	return order
 }
@@ -113,9 +114,10 @@ func icebergType(c schema.Column) iceberg.Type {
 	panic(fmt.Sprintf("lake: no Iceberg type for column %s", c.Name))
 }
 
-// check refuses a table of the lake that differs from ours, and returns the columns that it lacks: those are NULL in
-// its older files, and may be added. A column of another program is NULL in all our files.
-// Readers map the columns of our files by id, so a table with other ids would be misread without an error.
+// check returns [ErrForeign] if a table of the lake differs from its spec. Readers find the columns in our files by id,
+// so a table with other ids would be misread without an error. Two differences are allowed: columns that the table
+// lacks, which check returns and which can be added, as NULL in older files; and nullable columns that another program
+// has added, which are NULL in our files.
 func (s *tableSpec) check(tbl *table.Table) (missing []iceberg.NestedField, err error) {
 	foreign := func(format string, args ...any) error {
 		return fmt.Errorf("%w: table %s %s", ErrForeign, s.name, fmt.Sprintf(format, args...))
@@ -134,14 +136,14 @@ func (s *tableSpec) check(tbl *table.Table) (missing []iceberg.NestedField, err 
 	case !parts.CompatibleWith(&s.parts):
 		return nil, foreign("is partitioned by %s, ours by %s", &parts, &s.parts)
 	}
-	have := tbl.Schema()
-	for _, f := range have.Fields() {
+	actual := tbl.Schema()
+	for _, f := range actual.Fields() {
 		if differs := s.differs(f); differs != "" {
 			return nil, foreign("%s", differs)
 		}
 	}
 	for _, f := range s.schema.Fields() {
-		if _, ok := have.FindFieldByID(f.ID); ok {
+		if _, ok := actual.FindFieldByID(f.ID); ok {
 			continue
 		}
 		if f.Required {
@@ -155,7 +157,7 @@ func (s *tableSpec) check(tbl *table.Table) (missing []iceberg.NestedField, err 
 	return missing, nil
 }
 
-// differs is how a column of the lake's table differs from ours; empty: our files can be read by it.
+// differs describes why our files can't be read through a column of the lake's table. It is empty if they can.
 func (s *tableSpec) differs(f iceberg.NestedField) string {
 	ours, ok := s.schema.FindFieldByID(f.ID)
 	_, named := s.schema.FindFieldByName(f.Name)

@@ -14,7 +14,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// verify wants a finding that holds each of some words; none: it wants none.
+// verify verifies the lake and checks that one finding contains all the words, or without words that there is none.
 func (w *world) verify(s *store, deep bool, words ...string) {
 	w.Helper()
 	v, err := w.open().Verify(w.Context(), s.Dir, deep)
@@ -55,8 +55,8 @@ func TestVerify_FindsWhatDiffers(t *testing.T) {
 	w.verify(s, false, "the lake has generation 1, the store 2")
 }
 
-// TestMaintain_ExpiresUnderAPinnedReader: a reader of a kept generation finds its files; those
-// that only expired snapshots name are gone, and so is what nothing names.
+// TestMaintain_ExpiresUnderAPinnedReader: a reader of an older generation whose snapshot is kept still finds its files.
+// Files that only expired snapshots refer to are deleted, and so are orphans.
 func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t)
@@ -82,7 +82,7 @@ func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
 	if err := w.Rest.Edit("spendsync", "spend_daily", func(b []byte) []byte {
 		at := strconv.FormatInt(old.TimestampMs, 10)
 		earlier := strconv.FormatInt(old.TimestampMs-(8*24*time.Hour).Milliseconds(), 10)
-		_, log, _ := bytes.Cut(b, []byte(`"metadata-log"`)) // which stays as it is
+		_, log, _ := bytes.Cut(b, []byte(`"metadata-log"`)) // must stay unchanged
 		log = bytes.Clone(log[:bytes.IndexByte(log, ']')])
 		b = bytes.ReplaceAll(b, []byte(at), []byte(earlier))
 		return bytes.Replace(b, bytes.ReplaceAll(log, []byte(at), []byte(earlier)), log, 1)
@@ -112,14 +112,14 @@ func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
 		t.Error("the expired snapshot can be read")
 	}
 	w.check(w.open(), s)
-	// A day that was there before and comes back gets an object of its own.
+	// A day whose earlier content returns gets a new object.
 	s.Spend("acme", "2026-11-02", 4, 0)
 	s.Publish()
 	w.follow(s)
 }
 
-// TestMaintain_WithoutTheRightToDelete: what could not be deleted is named, the lake stays as it was, and the next run
-// with the right finds all of it.
+// TestMaintain_WithoutTheRightToDelete: maintenance without permission to delete fails and leaves the lake unchanged.
+// The next run with permission deletes everything.
 func TestMaintain_WithoutTheRightToDelete(t *testing.T) {
 	schematest.Long(t)
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")

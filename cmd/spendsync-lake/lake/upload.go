@@ -24,15 +24,15 @@ import (
 	"spendsync/schema"
 )
 
-// wantedFile is one Parquet file of the store that the lake shall have.
+// wantedFile is a Parquet file of the store that the lake should contain.
 type wantedFile struct {
 	account string
 	path    string // below the data directory
 	info    *manifest.File
 }
 
-// wanted are the files of a table that the published generation names, by their keys. Files without rows are left
-// out: the coverage already records them.
+// wanted returns the files of a table in the published generation, by key. It leaves out files without rows:
+// coverage already records empty days.
 func (f *follower) wanted(s *tableSpec) map[string]wantedFile {
 	all := map[string]wantedFile{}
 	for account, a := range f.store.Accounts {
@@ -52,7 +52,8 @@ func wantedOf(account string, a *manifest.Account, s *tableSpec) map[string]want
 	return all
 }
 
-// key is the file's name in the lake without a token: two files of one key hold the same rows.
+// key identifies the content of the file: files with the same key contain the same rows. The name of its object is the
+// key with a token appended.
 func (w wantedFile) key() string {
 	name := "all"
 	if t := schema.Named(w.info.Table); t != nil && t.Partition != schema.ByAccount {
@@ -62,14 +63,13 @@ func (w wantedFile) key() string {
 		len(w.info.SHA256))])
 }
 
-// keyOf returns the key of the store's file from which an object was made. The object of another program gets a key
-// that no file has.
+// keyOf returns the key in an object's name. For an object of another program, the result is the key of no file.
 func keyOf(object string) string {
 	folder, name := path.Split(object)
 	return path.Base(folder) + "/" + name[:max(0, strings.LastIndexByte(name, '-'))]
 }
 
-// dayOf is the day in an object's name, 0 for a file of all days, and whether it is a name of ours.
+// dayOf returns the day in an object's name, 0 if the file covers all days, and whether spendsync made the name.
 func dayOf(object string) (day schema.Date, ours bool) {
 	folder, name := path.Split(object)
 	if !strings.HasPrefix(path.Base(folder), "account=") {
@@ -82,18 +82,18 @@ func dayOf(object string) (day schema.Date, ours bool) {
 	return day, err == nil
 }
 
-// accountOf is the account of the partition of a file in the lake.
+// accountOf returns the account in the partition of a file in the lake.
 func accountOf(d iceberg.DataFile) string {
 	account, _ := d.Partition()[accountPartition].(string)
 	return account
 }
 
-// errMoved reports that a file of the store differs from the manifest: a newer generation has
-// replaced it since. Then the follower starts over with the newest manifest.
+// errMoved reports that a newer generation has replaced a file of the store since the manifest was read. The follower
+// then starts over with the newest manifest.
 var errMoved = errors.New("the store has moved on")
 
-// upload puts a file of the store into the lake and describes it. The token makes the object's name unique: a name is
-// never used twice, so that no snapshot that expires can take with it a file that a later one brings back.
+// upload uploads a file of the store and returns its description. The token makes the object's name unique: if a later
+// generation contains the same file again under the old name, expiring an old snapshot would delete it.
 func (t *lakeTable) upload(ctx context.Context, dir string, w wantedFile, token string) (iceberg.DataFile, error) {
 	b, err := os.ReadFile(filepath.Join(dir, w.path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +112,8 @@ func (t *lakeTable) upload(ctx context.Context, dir string, w wantedFile, token 
 	return d, err
 }
 
-// put writes an object below the table's folder, and describes it by its footer: counts, bounds, partition.
+// put writes an object to the table's folder, and returns its description from the Parquet footer: counts, bounds,
+// partition.
 func (t *lakeTable) put(ctx context.Context, name string, b []byte) (iceberg.DataFile, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (t *lakeTable) put(ctx context.Context, name string, b []byte) (iceberg.Dat
 	return d, remote(object, t.fs.WriteFile(object, b))
 }
 
-// inMemory is a file system of one file, which is in memory.
+// inMemory is a file system with a single file, whose content it is.
 type inMemory []byte
 
 func (m inMemory) Open(string) (iceio.File, error) {

@@ -15,14 +15,14 @@ import (
 	"spendsync/load/manifest"
 )
 
-// Status is the lake's state of the accounts of a store.
+// Status compares the generations of the lake and of a store.
 type Status struct {
 	Generation int64 // of the store
-	Behind     int64 // in generations, for the account with the longest delay
+	Behind     int64 // generations by which the account that is furthest behind lags
 	Accounts   []Marker
 }
 
-// Status reads lake_generation. An account that the lake does not know has generation 0.
+// Status reads lake_generation. An account that is not in the lake has generation 0.
 func (l *Lake) Status(ctx context.Context, dir string) (*Status, error) {
 	m, err := manifest.Read(dir)
 	if err != nil {
@@ -55,19 +55,18 @@ func (l *Lake) status(ctx context.Context, m *manifest.Manifest) (*Status, error
 	return s, nil
 }
 
-// Verified is the scope and the findings of a verification.
+// Verified is the result of [Lake.Verify].
 type Verified struct {
 	Generation int64
 	Files      int // compared
 	Rows       int64
 	Bytes      int64    // read and hashed; 0: only names, rows and sizes were compared
-	Findings   []string // empty: the lake holds just what the store does
+	Findings   []string // differences; empty: the lake is equal to the store
 }
 
-// Verify compares the lake with the published generation of a store: the live files of every
-// account and table with those that the manifest names, by name, rows and size, so that every
-// day's rows are counted; and with deep by the hash of every byte, which proves every sum.
-// It returns [ErrDiffers] where something differs.
+// Verify compares the lake with the published generation of a store: the live files of every account and table with
+// those in the manifest, by name, number of rows and size. With deep it also reads all files and compares their
+// SHA-256. If anything differs, it returns [ErrDiffers].
 func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, error) {
 	ctx = l.storage(ctx)
 	m, err := manifest.Read(dir)
@@ -109,7 +108,7 @@ func (v *Verified) find(format string, args ...any) {
 	v.Findings = append(v.Findings, fmt.Sprintf(format, args...))
 }
 
-// table compares what a table has of a store's accounts.
+// table compares the files of a table that belong to the store's accounts.
 func (v *Verified) table(ctx context.Context, t *lakeTable, m *manifest.Manifest, deep bool) error {
 	data, deletes, err := t.files()
 	if err != nil {
@@ -120,11 +119,11 @@ func (v *Verified) table(ctx context.Context, t *lakeTable, m *manifest.Manifest
 	}
 	wanted := (&follower{store: m}).wanted(t.tableSpec)
 	var read []iceberg.DataFile
-	var sums []string // that they should have
+	var sums []string // expected SHA-256 of each
 	for _, d := range data {
 		w, ok := wanted[keyOf(d.FilePath())]
 		switch {
-		case m.Accounts[accountOf(d)] == nil: // of another store
+		case m.Accounts[accountOf(d)] == nil: // an account of another store
 			continue
 		case !ok:
 			v.find("table %s: %s is in the lake and not in the store, or twice", t.name, d.FilePath())
@@ -146,9 +145,9 @@ func (v *Verified) table(ctx context.Context, t *lakeTable, m *manifest.Manifest
 	return v.hash(ctx, t, read, sums)
 }
 
-// hash reads objects, a few at a time, and compares every byte by its hash.
+// hash reads objects, several at a time, and compares their SHA-256.
 func (v *Verified) hash(ctx context.Context, t *lakeTable, objects []iceberg.DataFile, sums []string) error {
-	found := make([]string, len(objects))
+	actual := make([]string, len(objects))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(uploads)
 	for i, d := range objects {
@@ -156,7 +155,7 @@ func (v *Verified) hash(ctx context.Context, t *lakeTable, objects []iceberg.Dat
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			found[i], err = t.hash(d.FilePath())
+			actual[i], err = t.hash(d.FilePath())
 			return err
 		})
 	}
@@ -165,14 +164,14 @@ func (v *Verified) hash(ctx context.Context, t *lakeTable, objects []iceberg.Dat
 	}
 	for i, d := range objects {
 		v.Bytes += d.FileSizeBytes()
-		if found[i] != sums[i] {
-			v.find("table %s: %s is not the bytes of the store's file: %s", t.name, d.FilePath(), found[i])
+		if actual[i] != sums[i] {
+			v.find("table %s: %s is not the bytes of the store's file: %s", t.name, d.FilePath(), actual[i])
 		}
 	}
 	return nil
 }
 
-// hash returns the SHA-256 of an object, or a text that it is missing.
+// hash returns the SHA-256 of an object, or "it is not there".
 func (t *lakeTable) hash(object string) (string, error) {
 	f, err := t.fs.Open(object)
 	if isNotThere(err) {

@@ -19,7 +19,7 @@ import (
 	"spendsync/load/loadtest"
 )
 
-// world is a lake in this process, with followers.
+// world is a lake in this process, with the options to connect to it.
 type world struct{ *laketest.World }
 
 type store = laketest.Store
@@ -27,7 +27,7 @@ type store = laketest.Store
 var (
 	newStore, sample, day = laketest.NewStore, laketest.Sample, laketest.Day
 
-	// errDied is the error of a step at which a test ends a commit.
+	// errDied is the error with which a test interrupts a commit at a step.
 	errDied = errors.New("died")
 )
 
@@ -52,14 +52,14 @@ func (w *world) open() *Lake {
 	return l
 }
 
-// dying is a lake whose steps end in deaths.
+// dying is a lake whose commits are interrupted at some steps.
 func (w *world) dying(c *chaos, percent int) *Lake {
 	l := w.open()
 	l.opts.Step = c.Dies(percent)
 	return l
 }
 
-// follow follows a store and checks that the lake then holds just what the store does.
+// follow follows a store and checks that the lake is then equal to it.
 func (w *world) follow(s *store) *Followed {
 	w.Helper()
 	l := w.open()
@@ -71,7 +71,7 @@ func (w *world) follow(s *store) *Followed {
 	return done
 }
 
-// check compares the lake with a store, and with what lake_generation says.
+// check compares the lake with a store, and with lake_generation.
 func (w *world) check(l *Lake, s *store) {
 	w.Helper()
 	w.Check(s)
@@ -109,7 +109,7 @@ func (w *world) Read(object string) []byte {
 	return b
 }
 
-// Write writes an object, past the network: one that was there before leaves no checksum.
+// Write writes an object directly to the storage. It also removes the checksum of an object that it replaces.
 func (w *world) Write(object string, b []byte) {
 	w.Helper()
 	w.Remove(object)
@@ -120,7 +120,7 @@ func (w *world) Write(object string, b []byte) {
 	}
 }
 
-// Remove removes an object, past the network.
+// Remove removes an object directly from the storage.
 func (w *world) Remove(object string) {
 	w.Helper()
 	_, key, _ := strings.Cut(object, "s3://lake/")
@@ -129,7 +129,7 @@ func (w *world) Remove(object string) {
 	}
 }
 
-// Keys are the keys of all objects.
+// Keys returns the keys of all objects.
 func (w *world) Keys() (all []string) {
 	w.Helper()
 	objects, err := w.Backend.ListBucket("lake", nil, gofakes3.ListBucketPage{})
@@ -142,14 +142,14 @@ func (w *world) Keys() (all []string) {
 	return all
 }
 
-// Snapshots are those of a table.
+// Snapshots returns the snapshots of a table.
 func (w *world) Snapshots(name string) []table.Snapshot {
 	return w.Rest.Metadata(laketest.Namespace, name).Snapshots()
 }
 
-// diesAt has a commit end when it reaches a step for the nth time.
+// diesAt interrupts a commit when it reaches a step for the n-th time.
 func diesAt(step string, nth int) func(string) error {
-	var mu sync.Mutex // files are uploaded a few at a time
+	var mu sync.Mutex // steps of concurrent uploads
 	return func(s string) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -162,7 +162,8 @@ func diesAt(step string, nth int) func(string) error {
 	}
 }
 
-// chaos disturbs a world until it is quiet: steps end in deaths, commits conflict, answers are lost.
+// chaos makes a world fail at random until it is stopped: it interrupts commits, and the catalog reports conflicts and
+// loses replies.
 type chaos struct {
 	*world
 	Quiet  bool
@@ -172,7 +173,7 @@ type chaos struct {
 	rand *rand.Rand
 }
 
-// disturb starts the disturbances of a world, and logs the seed.
+// disturb starts the random failures of a world, and logs the seed.
 func (w *world) disturb() *chaos {
 	seed := uint64(time.Now().UnixNano())
 	w.Logf("seed %d", seed)
@@ -195,14 +196,14 @@ func (w *world) disturb() *chaos {
 // Chance returns true with a probability of percent.
 func (c *chaos) Chance(percent int) bool { return c.Below(100) < percent }
 
-// Below is a random number from 0 on.
+// Below returns a random number from 0 to n-1.
 func (c *chaos) Below(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.rand.IntN(n)
 }
 
-// Dies returns a function that fails with errDied, with a probability of percent.
+// Dies returns a function that fails with errDied with a probability of percent.
 func (c *chaos) Dies(percent int) func(string) error {
 	return func(string) error {
 		if !c.Quiet && c.Chance(percent) {
@@ -212,7 +213,7 @@ func (c *chaos) Dies(percent int) func(string) error {
 	}
 }
 
-// Try does something that may die, and counts its deaths.
+// Try calls a function that may fail with errDied, and counts these failures.
 func (c *chaos) Try(do func() error) {
 	c.Helper()
 	if err := do(); errors.Is(err, errDied) {

@@ -1,3 +1,3 @@
-// Package laketest is a lake within a test: a store of files and a manifest, a catalog and an S3 that the test can
-// disturb, and a reader that knows no more of them than any other reader of Iceberg.
+// Package laketest sets up a lake for tests: a store, a simulated catalog and S3 server that tests can make fail, and a
+// reader that uses only the interfaces that every reader of Iceberg tables has.
 package laketest

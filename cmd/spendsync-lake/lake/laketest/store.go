@@ -17,7 +17,8 @@ import (
 	"spendsync/schema"
 )
 
-// Store is a store of files and a manifest, made without a sync: a lake reads no more of it.
+// Store is a store that was made without a sync. It has only Parquet files, ledgers and a manifest, which is all that
+// package lake reads.
 type Store struct {
 	testing.TB
 	Dir   string
@@ -26,9 +27,9 @@ type Store struct {
 	Every time.Duration // between generations
 }
 
-// NewStore is a store in which nothing is published.
+// NewStore returns a store with accounts but without a published generation.
 func NewStore(t testing.TB, accounts ...string) *Store {
-	// September is closed by the twelfth generation.
+	// With this start, September becomes a closed month at the twelfth generation.
 	s := &Store{TB: t, Dir: t.TempDir(), M: manifest.New(), Now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC),
 		Every: time.Hour}
 	for _, a := range accounts {
@@ -37,7 +38,7 @@ func NewStore(t testing.TB, accounts ...string) *Store {
 	return s
 }
 
-// Sample is a published store with two accounts, three months, and a table of versions.
+// Sample returns a published store with two accounts, days in three months, and versions of a campaign.
 func Sample(t testing.TB) *Store {
 	s := NewStore(t, "acme", "beta-with-a-name-that-is-forty-long-0001")
 	for account := range s.M.Accounts {
@@ -59,7 +60,7 @@ func Day(text string) schema.Date {
 	return d
 }
 
-// Spend stores a day of the report with some rows; other clicks make it another file.
+// Spend stores a day of the report. A different number of clicks makes a different file.
 func (s *Store) Spend(account, date string, rows int, clicks int64) {
 	d := Day(date)
 	var all []schema.Spend
@@ -82,7 +83,7 @@ func (s *Store) Versions(account string, n int) {
 	Put(s, schema.DeliveryHistory, account, 0, all)
 }
 
-// Put stores the rows of a table, or of a day of it.
+// Put stores the rows of a table, or of one day of it.
 func Put[R any](s *Store, t schema.TableOf[R], account string, d schema.Date, rows []R) {
 	s.Helper()
 	var b bytes.Buffer
@@ -97,7 +98,7 @@ func Put[R any](s *Store, t schema.TableOf[R], account string, d schema.Date, ro
 		Bytes: int64(b.Len()), SHA256: hex.EncodeToString(sum[:]), RunID: s.Run()}
 }
 
-// Run is the run that publishes the next generation.
+// Run returns the ID of the run that publishes the next generation.
 func (s *Store) Run() string {
 	return ulid.MustNew(ulid.Timestamp(s.Now), bytes.NewReader(make([]byte, 10))).String()
 }

@@ -25,27 +25,27 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// The keys of the S3, and the namespace of the tables.
+// The credentials of the S3 server, and the namespace of the tables.
 const (
 	AccessKey = "key"
 	SecretKey = "secret-canary"
 	Namespace = "spendsync"
 )
 
-// World is a lake in this process: a catalog and an S3, which tests disturb.
+// World is a lake in this process: a catalog and an S3 server, which tests can make fail.
 type World struct {
 	testing.TB
 	Rest    *restsim.Catalog
-	URL     string // of the catalog
-	S3      string // address of the S3
-	Objects atomic.Int64
+	URL     string       // of the catalog
+	S3      string       // URL of the S3 server
+	Objects atomic.Int64 // requests to the S3 server
 	Backend *s3mem.Backend
-	S3Fault func(r *http.Request) int // status to answer with; 0: none
+	S3Fault func(r *http.Request) int // returns an error status to reply with, or 0
 
 	reader *rest.Catalog
 }
 
-// New is a world whose lake is empty. around wraps the catalog and the S3 for a test that watches every request.
+// New returns a world whose lake is empty. Tests that watch every request pass around, which wraps both servers.
 func New(t testing.TB, around ...func(http.Handler) http.Handler) *World {
 	w := &World{TB: t, Rest: &restsim.Catalog{Warehouse: "s3://lake/wh"}, Backend: s3mem.New()}
 	if err := w.Backend.CreateBucket("lake"); err != nil {
@@ -76,7 +76,7 @@ func New(t testing.TB, around ...func(http.Handler) http.Handler) *World {
 	return w
 }
 
-// table loads a table as any reader would; nil: it is not there.
+// table loads a table as any reader would. It returns nil if the table does not exist.
 func (w *World) table(name string) (*table.Table, iceio.WriteFileIO) {
 	w.Helper()
 	if w.Rest.Metadata(Namespace, name) == nil {
@@ -95,7 +95,7 @@ func (w *World) table(name string) (*table.Table, iceio.WriteFileIO) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	// The file system keeps this context.
+	// The file system keeps this context, so it must be one that is never canceled.
 	fs, err := t.FS(context.Background())
 	if err != nil {
 		w.Fatal(err)
@@ -111,7 +111,7 @@ type File struct {
 	tb    testing.TB
 }
 
-// Account is the account of the file's partition.
+// Account returns the account in the file's partition.
 func (f File) Account() string {
 	for _, value := range f.Partition() {
 		if account, ok := value.(string); ok {
@@ -121,7 +121,7 @@ func (f File) Account() string {
 	return ""
 }
 
-// Bytes are those of the object.
+// Bytes returns the content of the object.
 func (f File) Bytes() []byte {
 	f.tb.Helper()
 	object, err := f.fs.Open(f.FilePath())
@@ -136,7 +136,7 @@ func (f File) Bytes() []byte {
 	return b
 }
 
-// Live are the data files of all tables, those of lake_generation left out.
+// Live returns the data files of all tables except lake_generation.
 func (w *World) Live() (all []File) {
 	w.Helper()
 	for _, of := range schema.Documented() {
@@ -198,7 +198,7 @@ func (w *World) Check(s *Store) {
 	}
 }
 
-// State is the current snapshot of each table, lake_generation included.
+// State returns the ID of the current snapshot of each table, lake_generation included.
 func (w *World) State() map[string]int64 {
 	now := map[string]int64{}
 	names := []string{"lake_generation"}
@@ -226,5 +226,5 @@ func (w *World) Delete(name, account string) {
 	}
 }
 
-// Rounds is how often a test disturbs.
+// Rounds returns how many random failures a test tries: few by default, more in the long suites, but at most most.
 func Rounds(few, most int) int { return min(schematest.Times(few, 100, 10_000), most) }

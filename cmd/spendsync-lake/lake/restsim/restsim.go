@@ -1,9 +1,8 @@
-// Package restsim is a simulated REST catalog of Apache Iceberg, in memory: for the demo, and for tests.
+// Package restsim simulates a REST catalog of Apache Iceberg in memory, for the demo and for tests.
 //
-// It does what real catalogs do and a client must stand: it gives the columns of a new
-// table ids of its own whatever ids it is sent, refuses a commit whose requirements no longer hold,
-// commits many tables all or none, and can be told to lose an answer, to conflict, or to be
-// away. It keeps nothing: it ends with its process.
+// Like real catalogs, it assigns its own ids to the columns of a new table, refuses a commit whose requirements no
+// longer hold, and commits several tables together or not at all. Tests can make it lose a reply, report a conflict, or
+// be unavailable.
 package restsim
 
 import (
@@ -23,23 +22,24 @@ import (
 
 // Catalog is the catalog; it is an [http.Handler].
 type Catalog struct {
-	// Warehouse is the address below which tables lie, such as s3://lake.
+	// Warehouse is the URL below which tables are stored, for example s3://lake.
 	Warehouse string
-	// Write stores the metadata of a table where its readers look for it; nil: there are none.
+	// Write, if not nil, stores the metadata of a table for readers that open the metadata file.
 	Write func(location string, metadata []byte) error
-	// Before is asked before each commit; its error is the answer: a conflict where it is
-	// [ErrConflict], else 503. Nothing is committed.
+	// Before, if not nil, is called before each commit. If it returns an error, nothing is committed, and the reply is
+	// a conflict for [ErrConflict] and 503 for other errors.
 	Before func(tables []string) error
-	// After is asked after each commit; with an error the answer is lost: 503 after its effect.
+	// After, if not nil, is called after each commit. If it returns an error, the reply is 503 although the commit has
+	// happened.
 	After func(tables []string) error
-	// Away makes every answer 503.
+	// Away, if not nil, is called for each request. If it returns true, the reply is 503.
 	Away func() bool
-	// NoTransactions leaves the commit of many tables out of what the catalog can do.
+	// NoTransactions makes the catalog refuse commits of several tables.
 	NoTransactions bool
 
 	mu         sync.Mutex
 	namespaces map[string]bool
-	tables     map[string]entry // by namespace and name, divided by a slash
+	tables     map[string]entry // by namespace/name
 	requests   int
 }
 
@@ -48,7 +48,7 @@ var ErrConflict = errors.New("a requirement no longer holds")
 
 var errNotFound = errors.New("not found")
 
-// none is the empty configuration that every client receives; clients do not accept null.
+// none is the empty configuration in replies. Clients do not accept null in its place.
 var none = map[string]string{}
 
 type entry struct {
@@ -57,21 +57,21 @@ type entry struct {
 	version  int
 }
 
-// Requests is how many requests have come.
+// Requests returns the number of requests so far.
 func (c *Catalog) Requests() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.requests
 }
 
-// Metadata is a table's; nil: it is not there.
+// Metadata returns the metadata of a table, nil if it does not exist.
 func (c *Catalog) Metadata(namespace, name string) table.Metadata {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.tables[namespace+"/"+name].meta
 }
 
-// Edit changes a table's metadata without a commit of the client.
+// Edit changes the JSON of a table's metadata without a commit.
 func (c *Catalog) Edit(namespace, name string, edit func([]byte) []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,7 +231,7 @@ func (c *Catalog) inNamespace(r *http.Request, namespace string, path []string) 
 	return map[string]any{"metadata-location": e.location, "metadata": e.meta, "config": none}, nil
 }
 
-// create makes a table, or returns its description without making it. Its columns are counted from 1.
+// create makes a table, or with stage-create returns its metadata without making it. It numbers the columns from 1.
 func (c *Catalog) create(r *http.Request, namespace string) (any, error) {
 	var body struct {
 		Name     string                 `json:"name"`
@@ -246,8 +246,8 @@ func (c *Catalog) create(r *http.Request, namespace string) (any, error) {
 		return nil, err
 	}
 	id := identifier{strings.Split(namespace, "."), body.Name}
-	if _, there := c.tables[id.key()]; there {
-		return nil, fmt.Errorf("%w: table %s is there", ErrConflict, body.Name)
+	if _, exists := c.tables[id.key()]; exists {
+		return nil, fmt.Errorf("%w: table %s exists", ErrConflict, body.Name)
 	}
 	if body.Location == "" {
 		body.Location = strings.TrimSuffix(c.Warehouse, "/") + "/" + namespace + "/" + body.Name
@@ -271,7 +271,7 @@ func (c *Catalog) create(r *http.Request, namespace string) (any, error) {
 	return map[string]any{"metadata-location": e.location, "metadata": e.meta, "config": none}, nil
 }
 
-// commit applies changes of tables, all or none.
+// commit applies all changes, or none if one fails.
 func (c *Catalog) commit(changes []change) error {
 	var names []string
 	for _, one := range changes {
@@ -329,7 +329,7 @@ func apply(e entry, one change) (entry, error) {
 	return e, err
 }
 
-// stored gives the metadata a place, and puts it there.
+// stored returns the entry with the location of its new metadata file, which it writes.
 func (c *Catalog) stored(e entry) (entry, error) {
 	e.location = fmt.Sprintf("%s/metadata/%05d-%s.metadata.json", e.meta.Location(), e.version, uuid.New())
 	e.version++
