@@ -1,42 +1,49 @@
-// Package queries holds the questions: SQL files, embedded. It knows SQL and the
-// names of tables, and none of this module's Go types.
+// Package queries contains the SQL of all answers, as embedded files. It depends on the names of tables, but on no Go
+// package of this module.
 //
-//	main/         what is now: views over the stored tables
-//	int/          working tables, nobody's contract
-//	mart/         what people ask, a model each
-//	asks/         ready questions for `spendsync query`, with parameters
-//	macros/       questions about an instant or a span: table macros
-//	functions.sql   functions with one value that are NULL outside their domain: safe_ln, safe_sqrt, safe_pow, ratio
-//	examples.sql    questions with SQL that answers them: with the ready ones, the model int.example
-//	thresholds.csv  the numbers that answers depend on: the model int.threshold
-//	columns.csv     the units of columns, and the meaning of those that mean the same everywhere
+//	main/           views of the present state of the stored tables
+//	int/            intermediate tables, which may change at any time
+//	mart/           tables for people, one model for each question
+//	asks/           ready questions of `spendsync query`, with parameters
+//	macros/         table macros: questions about an instant or a period
+//	functions.sql   scalar macros that are NULL outside their domain: safe_ln, safe_sqrt, safe_pow, ratio
+//	examples.sql    further questions with the SQL that answers them; with asks/, the model int.example
+//	thresholds.csv  constants that answers depend on; the model int.threshold
+//	columns.csv     units of columns, and descriptions of columns that mean the same in every table
 //
-// A model is a file with its description and a plain SELECT. Models of int and mart are tables, which a publication
-// makes: see [Query.IsTable]. One that calls now(), or reads what the publishing run says of its own reading, is a
-// view, and so is one that reads such a view.
+// A model is a file with its description and a plain SELECT. Each publication of the store makes the models of int and
+// mart as tables: see [Query.IsTable]. A model that calls now(), or that reads the run's own bookkeeping in the schema
+// ops, is a view instead, and so is every model that reads such a view.
 //
-// A file opens with comment lines: the question, then how its answer is misread (the trap), then any of
+// A file begins with comment lines: the question, then how its answer is easily misread (the trap), then any of
 //
 //	-- Column NAME: what it means.          (overrides columns.csv)
 //	-- Parameters: a, b                     (of a table macro)
 //	-- Parameter NAME: DEFAULT, meaning.    (of a ready question; $NAME in its SQL)
-//	-- Condition over: a, b                 (the parameter above is a condition over these columns; its text
-//	                                         takes the place of $NAME)
-//	-- Days: CONDITION                      (of a ready question: its days, over s.report_date and main.today AS t;
-//	                                         the answer names those that are missing or lost)
+//	-- Condition over: a, b                 (the parameter above is an SQL condition over these columns, which is
+//	                                         inserted for $NAME)
+//	-- Days: CONDITION                      (of a ready question: the days that it covers, as a condition over
+//	                                         s.report_date and main.today AS t; the answer names the missing and
+//	                                         lost ones)
 //	-- Shown: a, b                          (the columns that a terminal shows first)
+//	-- Alone: TEXT                          (of a ready question whose first row is a total: what it means if no
+//	                                         other row follows)
 //
-// Every column of main and mart has a comment in the warehouse: the line in the view's file, else
-// the line in columns.csv, else the column's meaning in the tables of the dictionary.
+// Every column of main and mart has a comment in the warehouse: from the model's file, else from columns.csv, else from
+// the stored table that it comes from.
 //
-// Rules for every model: sums before ratios, ratio() or NULLIF under every division, the count next to every rate; a
-// sum with any NULL part is NULL, and so is its ratio (a partial sum would pass for the total), except for
-// campaign_cpa, a benchmark, which is computed from the rows with both values known; days of which no curve of late
-// conversions is known (int.day_maturity.conversions_share is NULL) are judged by nobody, and no NULL share counts as
-// 1; AS before every alias; no cast of an instant to a date and no arithmetic of instants with intervals, because both
-// depend on the reader's time zone (main.calendar has the Chicago bounds; epoch() returns seconds); full names such as
-// main.spend_daily; thresholds from int.threshold, other numbers as constants with their name and reason:
-// 7::DOUBLE /* impact_days */, so that a case can set them.
+// Rules for every model:
 //
-// Its test cases are in testdata/queries: tables in, answer out.
+//   - Add up before dividing; divide with ratio() or by NULLIF(..., 0); show the count next to every rate.
+//   - A sum with a NULL part is NULL, and so is its ratio, because a partial sum would be taken for the total. The
+//     exception is campaign_cpa: a benchmark, computed from the rows in which both values are known.
+//   - Do not judge days whose late conversions can't be estimated (int.day_maturity.conversions_share is NULL), and do
+//     not count a NULL share as 1.
+//   - Do not cast an instant to a date, or add intervals to instants: the result depends on the session's time zone.
+//     main.calendar has the Chicago bounds of days; epoch() returns seconds.
+//   - Write AS before every alias, and the schema before every table.
+//   - Take thresholds from int.threshold. Write other constants with a name that test cases can set:
+//     7::DOUBLE /* impact_days */.
+//
+// The test cases are in testdata/queries: input tables and the expected answer.
 package queries

@@ -2,7 +2,8 @@ package queries
 
 import _ "embed"
 
-// Guide tells a reader, or an assistant, which view answers which question, and the traps: at most 4 KB.
+// Guide explains to a person or an AI assistant which view answers which question, and how answers are misread. It has
+// at most 4 KB.
 //
 //go:embed GUIDE.md
 var Guide string

@@ -18,32 +18,38 @@ import (
 //go:embed asks/*.sql main/*.sql int/*.sql mart/*.sql macros/*.sql functions.sql examples.sql thresholds.csv columns.csv
 var files embed.FS
 
-// Query is one question in SQL.
+// Query is a model, a macro or a ready question.
 type Query struct {
-	Schema     string // of a model; "main" for macros
-	Name       string // the file's name
-	Question   string
-	Trap       string            // how the answer is easily misread
-	Parameters string            // of a macro, comma-joined
-	IsValue    bool              // of a macro: it is a function with one value, not a table
-	IsTable    bool              // of a model: its rows are made at publication
-	ByMonth    bool              // of a table: the rows of a month follow from the days of that month
-	Params     []Param           // of a ready question
-	Shown      []string          // the columns that a terminal shows first, in that order
-	Alone      string            // of a ready question that begins with a total: what it means if no row follows
-	Days       string            // of a ready question: a condition over main.spend and main.today, which its days meet
-	Columns    map[string]string // the meaning of columns, if the file or the glossary has it
-	SQL        string
+	Schema   string // of models and macros; "main" for macros
+	Name     string // file name without .sql
+	Question string
+	Trap     string            // how the answer is easily misread
+	Shown    []string          // columns that a terminal shows first, in that order
+	Columns  map[string]string // descriptions of columns, from the file or columns.csv
+	SQL      string
+
+	// Of models.
+	IsTable bool // made as a table at each publication; otherwise a view
+	ByMonth bool // the rows of a month depend on the days of that month only
+
+	// Of macros.
+	Parameters string // separated by commas
+	IsValue    bool   // returns a single value, not a table
+
+	// Of ready questions.
+	Params []Param
+	Alone  string // if the first row is a total: what it means if no other row follows
+	Days   string // SQL condition over main.spend AS s and main.today AS t that selects the days of the answer
 }
 
-// Param is a parameter of a ready question; the SQL names it with a dollar sign.
+// Param is a parameter of a ready question. In the SQL, its name follows a dollar sign.
 type Param struct {
 	Name, Default, Doc string
-	Over               bool // it is a condition: its text takes the place of its name in the SQL
+	Over               bool // an SQL condition, which is inserted as text instead of bound as a value
 }
 
-// WithConditions returns the SQL with conditions in the places of their names: those given, else the
-// defaults. What they may reach is checked with the statement as a whole.
+// WithConditions returns the SQL with the conditions inserted: the given ones, else the defaults. It does not check
+// them; whoever runs the statement must limit what it can read.
 func (q Query) WithConditions(given map[string]string) string {
 	sql := q.SQL
 	for _, p := range q.Params {
@@ -58,17 +64,17 @@ func (q Query) WithConditions(given map[string]string) string {
 	return sql
 }
 
-// Threshold is a number that answers depend on.
+// Threshold is a constant that answers depend on and that users can set.
 type Threshold struct {
 	Name, Value   string
 	Unit, Meaning string
 }
 
-// Asks are the ready questions, by name.
+// Asks returns the ready questions, sorted by name.
 func Asks() []Query { return read("asks", "") }
 
-// Views are the models and macros that every warehouse has, each after those that it reads. The values replace those
-// of [Thresholds]; a name that is not among them, or a value that is not a number, is an error.
+// Views returns the models and macros of a warehouse, each after those that it reads. values replaces defaults of
+// [Thresholds]; an unknown name, or a value that is not a number, is an error.
 func Views(values map[string]string) ([]Query, error) {
 	t, err := thresholds(values)
 	if err != nil {
@@ -79,11 +85,11 @@ func Views(values map[string]string) ([]Query, error) {
 	return all, nil
 }
 
-// ordered returns all models and macros, with the default thresholds: their values do not affect the order.
+// ordered returns all models and macros in the order of Views, with the default thresholds.
 var ordered = sync.OnceValue(func() []Query {
 	t, err := thresholds(nil)
 	if err != nil {
-		panic(err) // it has no value to refuse
+		panic(err) // impossible: only given values can be refused
 	}
 	all := inOrder(append(written(), t))
 	moving := map[string]bool{}
@@ -98,14 +104,14 @@ var ordered = sync.OnceValue(func() []Query {
 	return slices.Concat(Functions(), all, []Query{examples()})
 })
 
-// moves matches what makes a model move by itself: the clock, and what the publishing run says of its own reading.
-// Such a model, and one that reads it, is a view; the others are tables.
+// moves matches SQL whose result changes although no stored data does: the clock, and tables in which a run records its
+// own reads. A model with such SQL, or one that reads such a model, is a view; all others are tables.
 var moves = regexp.MustCompile(`\bnow\(\)|\bops\.(entity_read|note|refused_row|unknown_field|file)\b`)
 
-// byMonth are the tables over all of history that are made month by month.
+// byMonth are the tables that have [Query.ByMonth]. A publication makes only their changed months again.
 var byMonth = []string{"mart.revenue", "int.creative_spend"}
 
-// written are the models and macros that have a file, as it has them.
+// written returns the models and macros that have their own file.
 func written() []Query {
 	return slices.Concat(read("main", "main"), read("int", "int"), read("mart", "mart"), read("macros", "main"))
 }
@@ -117,11 +123,11 @@ func (q Query) Reads() []string {
 	return slices.Compact(names)
 }
 
-// function matches a macro of functions.sql, below its meaning.
+// function matches a macro of functions.sql with the comment line above it.
 var function = regexp.MustCompile(`(?m)^-- (.+)\nCREATE MACRO ([a-z_]+)\(([a-z, ]+)\) AS ([^;]+);$`)
 
-// Functions are the macros with one value that models and questions call: each is NULL outside its domain, where
-// DuckDB's own function would end the whole query.
+// Functions returns the scalar macros. Each is NULL outside its domain, where DuckDB's own function would fail the
+// query.
 func Functions() (all []Query) {
 	b, err := files.ReadFile("functions.sql")
 	if err != nil {
@@ -133,7 +139,7 @@ func Functions() (all []Query) {
 	return all
 }
 
-// Find is the ready question of that name.
+// Find returns a ready question by its name.
 func Find(name string) (Query, error) {
 	for _, a := range Asks() {
 		if a.Name == name {
@@ -143,7 +149,7 @@ func Find(name string) (Query, error) {
 	return Query{}, fmt.Errorf("there is no question %q", name)
 }
 
-// Thresholds are the numbers that answers depend on, with their default values.
+// Thresholds returns the thresholds with their default values.
 func Thresholds() []Threshold {
 	var all []Threshold
 	for _, r := range readCSV("thresholds.csv") {
@@ -152,12 +158,12 @@ func Thresholds() []Threshold {
 	return all
 }
 
-// thresholds is the model int.threshold.
+// thresholds returns the model int.threshold, with values in place of defaults.
 func thresholds(values map[string]string) (Query, error) {
-	known := map[string]bool{}
+	names := map[string]bool{}
 	var rows []string
 	for _, t := range Thresholds() {
-		known[t.Name] = true
+		names[t.Name] = true
 		v := t.Value
 		if set, ok := values[t.Name]; ok {
 			if !number.MatchString(set) {
@@ -168,9 +174,9 @@ func thresholds(values map[string]string) (Query, error) {
 		rows = append(rows, fmt.Sprintf("(%s, %s, %s, %s)", quote(t.Name), v, quote(t.Unit), quote(t.Meaning)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !known[name] {
+		if !names[name] {
 			return Query{}, fmt.Errorf("there is no threshold %q; there are %s", name,
-				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+				strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 		}
 	}
 	return Query{
@@ -186,8 +192,9 @@ func thresholds(values map[string]string) (Query, error) {
 	}, nil
 }
 
-// examples is the model int.example: the ready questions, with their parameters' defaults, and those of examples.sql.
-// It comes last, as its texts name models that it does not read.
+// examples returns the model int.example: the ready questions with the defaults of their parameters, and the questions
+// of examples.sql. It must be last in the order of models: its texts contain names of models, but it does not read
+// these.
 func examples() Query {
 	var rows []string
 	add := func(texts ...string) {
@@ -220,8 +227,8 @@ func examples() Query {
 	}
 }
 
-// With returns the SQL of a ready question with values in the places of its parameters: those given, else the
-// defaults. An empty value is the default.
+// With returns the SQL of a ready question with its parameters replaced by the given values, or by the defaults of
+// those that are missing or empty.
 func (q Query) With(given map[string]string) string {
 	values := map[string]string{}
 	for _, p := range q.Params {
@@ -233,7 +240,7 @@ func (q Query) With(given map[string]string) string {
 // parameter matches the name of a parameter in SQL, as in $days.
 var parameter = regexp.MustCompile(`\$[a-z_0-9]+`)
 
-// withValues puts values as texts in the places of the parameters.
+// withValues replaces parameters by their values as SQL strings.
 func withValues(sql string, values map[string]string) string {
 	return parameter.ReplaceAllStringFunc(sql, func(name string) string {
 		if value, ok := values[name[1:]]; ok {
@@ -243,13 +250,13 @@ func withValues(sql string, values map[string]string) string {
 	})
 }
 
-// DaysOf returns the condition that the days of a ready question meet, for values of its parameters.
+// DaysOf returns q.Days with its parameters replaced by values.
 func (q Query) DaysOf(values map[string]string) string { return withValues(q.Days, values) }
 
-// Example is a question with SQL that answers it.
+// Example is a question, the SQL that answers it, and a description of the answer's columns.
 type Example struct{ Question, SQL, Answer string }
 
-// Examples are the questions of examples.sql.
+// Examples returns the questions of examples.sql.
 func Examples() []Example {
 	b, err := files.ReadFile("examples.sql")
 	if err != nil {
@@ -271,7 +278,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 // reference matches the name of a table or model in SQL.
 var reference = regexp.MustCompile(`\b(?:main|int|mart|ops)\.[a-z_0-9]+`)
 
-// inOrder sorts views by schema and name, but each view after the views that it reads.
+// inOrder returns the queries in their given order, except that each one comes after those that it reads.
 func inOrder(all []Query) []Query {
 	byName := map[string]*Query{}
 	for i, q := range all {
@@ -298,8 +305,7 @@ func inOrder(all []Query) []Query {
 	return ordered
 }
 
-// read reads the files of a folder. They are embedded, so an error is a
-// programmer's mistake that the first test shows.
+// read parses the files of a folder. It panics on errors, which embedded files can't cause at run time.
 func read(dir, schema string) []Query {
 	entries, err := fs.ReadDir(files, dir)
 	if err != nil {
@@ -327,9 +333,8 @@ func read(dir, schema string) []Query {
 	return all
 }
 
-// readCSV reads an embedded table without its heading.
-// Units returns what the numbers of columns count, by the columns' names: money (US dollars), price (US dollars a
-// click), percent (a share or a change) or rate (clicks per impression, conversions per click). Other names have none.
+// Units returns the units of columns, by name: money (US dollars), price (US dollars per click), percent (a share or a
+// change) or rate (clicks per impression, conversions per click). Other columns have no unit.
 var Units = sync.OnceValue(func() map[string]string {
 	units := map[string]string{}
 	for _, r := range readCSV("columns.csv") {
@@ -338,6 +343,7 @@ var Units = sync.OnceValue(func() map[string]string {
 	return units
 })
 
+// readCSV returns the rows of an embedded file without its header.
 func readCSV(name string) [][]string {
 	b, err := files.ReadFile(name)
 	if err != nil {
@@ -350,14 +356,13 @@ func readCSV(name string) [][]string {
 	return rows[1:]
 }
 
-// The comment lines at the top of a file that are neither question nor trap.
+// Patterns of two kinds of comment lines at the top of a file: see the package comment.
 var (
 	columnLine = regexp.MustCompile(`^Column ([a-z_0-9]+): (.+)$`)
 	paramLine  = regexp.MustCompile(`^Parameter ([a-z_0-9]+): ("[^"]*"|[^,]*), (.+)$`)
 )
 
-// parse takes the comment lines at the top of a file: the question, its trap, a
-// macro's parameters, the parameters of a ready question and what columns mean.
+// parse splits a file into its SQL and the comment lines at its top, which the package comment describes.
 func parse(text string) Query {
 	q := Query{Columns: map[string]string{}}
 	for strings.HasPrefix(text, "--") {

@@ -91,7 +91,7 @@ summed AS (
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.is_compared AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE d.is_last AND d.is_compared), 0) END AS compared_conversions,
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.is_compared AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE d.is_last AND d.is_compared), 0) END AS compared_adjusted,
     CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.is_compared AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE NOT d.is_last AND d.is_compared), 0) END AS compared_adjusted_before,
-    -- One unknown count makes the sum unknown.
+    -- If one count is unknown, so is the sum.
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE d.is_last), 0) END AS conversions,
     CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE NOT d.is_last), 0) END AS conversions_before,
     CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.is_compared AND d.aged_conversions IS NULL) = 0 THEN coalesce(sum(d.aged_conversions) FILTER (WHERE NOT d.is_last AND d.is_compared), 0) END AS aged_conversions,
@@ -121,8 +121,7 @@ sided AS (
   WHERE d.is_compared
   GROUP BY GROUPING SETS ((d.account_id, d.report_date, d.is_last), (d.account_id, d.campaign_id, d.report_date, d.is_last))
 ),
--- How much more the days of a side (is_recent) of sided differ from each other than counts of
--- chance would.
+-- dispersion: how much more the days of one side (is_recent) vary than Poisson counts would; 1: no more.
 spread AS (
   SELECT e.account_id, e.campaign_id, greatest(1, sum(pow(e.conversions - e.expected, 2) / nullif(e.expected, 0)) / nullif(count(*) - 2, 0)) AS dispersion
   FROM (
@@ -134,7 +133,7 @@ spread AS (
   ) AS e
   GROUP BY e.account_id, e.campaign_id
 ),
--- A break that is over, in one of the two weeks.
+-- Campaigns with a break in one of the two weeks that is over by now.
 broke AS (
   SELECT d.account_id, d.campaign_id, any_value(d.reason) AS reason
   FROM int.break_day AS d

@@ -32,7 +32,7 @@ day AS (
   JOIN int.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
   GROUP BY d.account_id, l.report_date, d.report_date
 ),
--- The pace and the one before it are those of the two halves of the last 28 days, or of as many as there are.
+-- The last 28 days, or as many as there are, in two halves: the later one has the pace, the earlier one pace_before.
 placed AS (
   SELECT
     h.*, (1e6 * h.spend::DOUBLE * h.conversions_share)::BIGINT AS arrived, h.report_date >= h.month AS is_now,
@@ -73,8 +73,10 @@ varied AS (
 ended AS (
   SELECT
     v.*, v.spend::DOUBLE + v.days_left * greatest(0, v.pace + v.move * v.onward) AS spend_end,
-    -- The days to come vary, and so do the paces that they are told by; in an incomplete week it depends on which days are
-    -- left. Half of the move may be lacking, or come again. 1.71 is Student's 1.645 for some 24 days.
+    -- chance is the half-width of the 90 % interval. Its three terms: the days left vary, and so do the paces they are
+    -- predicted from; if the days left are no whole weeks, it matters which weekdays they are; and the pace may move by
+    -- half as much as predicted, or by half more. 1.71 is Student's quantile for some 24 days (1.645 for infinitely
+    -- many).
     1.71 * safe_sqrt(coalesce(v.spread_of_weekday, v.variance) * (v.days_left + v.days_left * v.days_left * (pow(1 + v.onward, 2) / v.days_of_pace + coalesce(pow(v.onward, 2) / nullif(v.days_before, 0), 0)))
       + greatest(0, v.variance - coalesce(v.spread_of_weekday, v.variance)) * (v.days_left % 7) * (7 - v.days_left % 7) / 6
       + pow(v.days_left * v.move * (v.days_left + v.half) / v.span / 2, 2)) AS chance

@@ -18,7 +18,7 @@
 -- Column saved_high: saved is below this with a probability of 95 %.
 -- Column verdict: saves, loses: beyond these bounds; not_enough_evidence: chance may explain it, or worth or conversions are not known; blocks_nothing.
 WITH read AS (
-  -- When a day was first known as a whole: read by a published run after it was over.
+  -- Reads of days by published runs; the first one after a day was over is when the whole day became known.
   SELECT s.account_id, try_cast(s.unit AS DATE) AS report_date, s.started_at
   FROM ops.step AS s
   JOIN ops.run AS r ON r.account_id = s.account_id AND r._run_id = s._run_id AND r.published
@@ -42,7 +42,7 @@ morning AS (
   FROM main.calendar AS k
   JOIN span AS s ON s.account_id = k.account_id AND k.report_date BETWEEN s.last_date - $days::INTEGER AND s.last_date - 1
 ),
--- The days that each morning knows.
+-- The days of the window that were known on each morning.
 seen AS (
   SELECT m.account_id, m.decided_on, m.decided_at, w.report_date, count(*) OVER (PARTITION BY m.account_id, m.decided_on)::DOUBLE AS days
   FROM morning AS m
@@ -63,7 +63,7 @@ flow AS (
   FROM told AS t
   JOIN seen AS s ON s.account_id = t.account_id AND s.report_date = t.report_date
   UNION ALL BY NAME
-  -- What each later change takes away again: it was not known yet.
+  -- Subtract changes that were seen after that morning.
   SELECT
     s.decided_on, s.days, c.account_id, c.campaign_id, c.source_id, c.report_date, coalesce(c.old_spend, 0) - coalesce(c.new_spend, 0) AS spend,
     coalesce(c.old_clicks, 0) - coalesce(c.new_clicks, 0) AS clicks, coalesce(c.old_conversions, 0) - coalesce(c.new_conversions, 0) AS conversions,
@@ -95,7 +95,7 @@ looked AS (
     nullif(coalesce(v.worth, w.worth, h.target_cpa::DOUBLE), 0) AS worth,
     o.spend AS campaign_spend, o.conversions AS campaign_conversions, o.spend / nullif(o.conversions, 0) AS campaign_cpa, k.days
   FROM known AS k
-  -- The settings at that noon.
+  -- The settings of the campaign at noon of that day.
   JOIN morning AS m ON m.account_id = k.account_id AND m.decided_on = k.decided_on
   JOIN of_campaign AS o ON o.account_id = k.account_id AND o.campaign_id = k.campaign_id AND o.decided_on = k.decided_on
   LEFT JOIN main.campaign_history AS h
@@ -125,7 +125,7 @@ decided AS (
   FROM ruled AS r
   GROUP BY r.account_id, r.campaign_id, r.source_id, r.place
 ),
--- By what is known today.
+-- What the sources brought after they would have been blocked, as known today.
 after AS (
   SELECT
     d.account_id, d.campaign_id, d.source_id, d.place, sum(t.spend) AS spend, CASE WHEN sum(t.no_conversions) = 0 THEN sum(t.conversions) END AS conversions,
@@ -158,7 +158,7 @@ summed AS (
   FROM worth AS w
   GROUP BY w.account_id, w.place
 ),
--- Fay and Feuer: bounds of a weighted sum of Poisson counts, by Byar's of a single one.
+-- Bounds of a weighted sum of Poisson counts by Fay and Feuer's method, with Byar's bounds of a single count.
 bounded AS (
   SELECT
     s.*, l.mornings,

@@ -46,7 +46,7 @@ known AS (
   UNION
   SELECT DISTINCT s.account_id, s.campaign_id FROM int.campaign_spend AS s
 ),
--- Rows of both sides. A number that a side has nothing to do with is 0 there, one that it does not tell is NULL.
+-- Rows of both sides. Numbers of the other side are 0; a number of its own side that is unknown is NULL.
 counted AS (
   SELECT
     s.account_id, s.campaign_id, s.report_date, s.source_id, 1 AS here, 0 AS there, s.spend, s.clicks, s.conversions,
@@ -56,7 +56,7 @@ counted AS (
   SELECT k.account_id, k.campaign_id, k.report_date, k.source_id, 0, 1, 0, 0, 0, k.clicks, k.conversions, k.approved, k.held, k.refused, k.revenue
   FROM main.tracker_daily AS k
 ),
--- What the export tells at all: of a source that it lacks the number is then 0, and else unknown.
+-- Which numbers the export contains at all. If it contains a number, the sources missing in it have 0; else unknown.
 told AS (
   SELECT
     k.account_id, count(k.conversions) > 0 AS conversions, count(k.approved) > 0 AS approved, count(k.held) > 0 AS held, count(k.refused) > 0 AS refused,
@@ -80,7 +80,7 @@ by_day AS (
   WHERE $campaign::VARCHAR = '' OR c.campaign_id = $campaign::VARCHAR
   GROUP BY GROUPING SETS ((c.account_id, c.report_date), (c.account_id, c.report_date, c.source_id))
 ),
--- Sums of whole numbers: in any order they give the same.
+-- Only integers are added up, so that the result does not depend on the order of the rows.
 summed AS (
   SELECT
     b.account_id, b.is_total, b.source_id, sum(b.here) AS here, sum(b.there) AS there, sum(b.spend) AS spend, count(*) AS days, count(*) - 1 AS freedom,
@@ -100,7 +100,7 @@ shared AS (
   FROM summed AS s
   WINDOW of_account AS (PARTITION BY s.account_id)
 ),
--- The deviation of the share: that of clicks that arrive or do not, or what the days themselves show if that is more.
+-- The standard deviation of the share: that of a binomial count, or the one that the days show if that is larger.
 deviating AS (
   SELECT
     s.*, safe_sqrt(greatest(
@@ -114,7 +114,7 @@ level AS (
   SELECT max(t.value) FILTER (WHERE t.name = 'bound_z') AS z, (2.6::DOUBLE /* ctr_min_z */) AS sure
   FROM int.threshold AS t
 ),
--- Of few days the deviation itself is uncertain: Student's quantile, by Cornish and Fisher.
+-- With few days the deviation itself is uncertain, so use Student's quantile, by Cornish and Fisher's expansion.
 bounded AS (
   SELECT
     p.*, l.z, l.sure, p.deviation

@@ -21,7 +21,7 @@ known AS (
   SELECT m.account_id, m.report_date, m.conversions_share AS share
   FROM int.day_maturity AS m
   CROSS JOIN level AS l
-  -- Until the account's days have been followed, nobody knows how many conversions are still on their way.
+  -- Until some days of the account have been read again later, it is unknown how many conversions are still to come.
   WHERE m.is_young IS NOT NULL OR (m.conversions_share IS NOT NULL AND m.is_a_day_old)
   QUALIFY m.report_date > max(m.report_date) OVER (PARTITION BY m.account_id) - 4 * l.days
 ),
@@ -34,8 +34,8 @@ day AS (
   GROUP BY s.account_id, s.campaign_id, s.report_date
   HAVING sum(s.rows_with_conversions) = sum(s.rows) AND sum(s.rows_with_clicks) = sum(s.rows) AND sum(s.clicks) > 0
 ),
--- arrived is the clicks whose conversions have arrived. What each day says for half of the usual rate against all of it: the
--- logarithm of the likelihood ratio.
+-- arrived: clicks times the share of their conversions that has arrived. score: the logarithm of the likelihood ratio
+-- of half the campaign's usual conversion rate to the usual rate, given the day's conversions.
 scored AS (
   SELECT
     d.*, max(d.report_date) OVER of_campaign AS last_date, sum(d.conversions) OVER of_campaign AS all_conversions, sum(d.arrived) OVER of_campaign AS all_arrived,
@@ -49,7 +49,8 @@ summed AS (
   FROM scored AS s
   WINDOW onward AS (PARTITION BY s.account_id, s.campaign_id ORDER BY s.report_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),
--- Days in a row whose sum is highest lie between a lowest point and the highest one after it, before a lower one.
+-- The run of days with the highest sum of scores goes from a minimum of the running sum to the maximum that follows it
+-- before the next lower minimum.
 risen AS (
   SELECT
     s.*, least(0, coalesce(min(s.height) OVER (PARTITION BY s.account_id, s.campaign_id ORDER BY s.report_date ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS lowest
@@ -61,10 +62,10 @@ row_of_days AS (
     arg_max(r.conversions_to, r.height) AS conversions_until, arg_max(r.arrived_to, r.height) AS arrived_until
   FROM risen AS r
   GROUP BY r.account_id, r.campaign_id, r.lowest
-  -- Far below what passes in the end.
+  -- A cheap first filter, far below the final criterion.
   HAVING max(r.height) - r.lowest > 2
 ),
--- The break begins with the one of these days that parts the counts best.
+-- The break begins on the day of the run that best divides the counts before it from those after it.
 parted AS (
   SELECT
     b.account_id, b.campaign_id, s.report_date AS since_date, b.until_date, s.last_date,
@@ -78,7 +79,7 @@ parted AS (
     PARTITION BY b.account_id, b.campaign_id, b.lowest
     ORDER BY before * safe_ln(before / arrived_before) + CASE WHEN inside > 0 THEN inside * safe_ln(inside / arrived_inside) ELSE 0 END DESC, s.report_date) = 1
 ),
--- A row of days after which it is not as before goes on.
+-- A break is over if the conversion rate after the run of days is above 0.75 of the rate before.
 ended AS (
   SELECT
     p.*, p.after >= 10 AND p.after / nullif(p.arrived_after, 0) > 0.75 * p.before / p.arrived_before AS is_over
@@ -90,7 +91,7 @@ lasting AS (
     CASE WHEN e.is_over THEN e.inside ELSE e.inside + e.after END AS observed, CASE WHEN e.is_over THEN e.arrived_inside ELSE e.arrived_inside + e.arrived_after END AS arrived
   FROM ended AS e
 ),
--- How much more the days before differ from each other than counts of chance would.
+-- dispersion: how much more the days before the break vary than Poisson counts would; 1: no more.
 unsteady AS (
   SELECT
     l.account_id, l.campaign_id, l.since_date,
@@ -102,7 +103,7 @@ unsteady AS (
 tested AS (
   SELECT
     l.*, l.arrived * l.before / l.arrived_before AS expected,
-    -- The root of the likelihood ratio of two Poisson counts.
+    -- The root of twice the logarithm of the likelihood ratio of two Poisson counts: about a standard normal.
     safe_sqrt(greatest(0, 2 * (
       l.before * safe_ln(l.before / (l.arrived_before * (l.before + l.observed) / (l.arrived_before + l.arrived)))
       + CASE WHEN l.observed > 0 THEN l.observed * safe_ln(l.observed / (l.arrived * (l.before + l.observed) / (l.arrived_before + l.arrived))) ELSE 0 END)) / coalesce(u.dispersion, 1)) AS z_score
@@ -110,7 +111,7 @@ tested AS (
   JOIN unsteady AS u ON u.account_id = l.account_id AND u.campaign_id = l.campaign_id AND u.since_date = l.since_date
   WHERE l.arrived > 0
 ),
--- Of rows of days that go on one is the break: the surest.
+-- Of several breaks of a campaign that are not over, keep the one with the highest z_score.
 sure AS (
   SELECT t.*
   FROM tested AS t

@@ -16,7 +16,7 @@ campaign AS (
   LEFT JOIN holding AS a ON a.account_id = h.account_id AND a.campaign_id = '' AND a.creative_id = '' AND a.source_id = ''
   WHERE h.is_current
 ),
--- A line of a creative stands before that of its campaign.
+-- A payout for a creative takes precedence over that for its campaign.
 of_creatives AS (
   SELECT k.account_id, k.campaign_id, avg(coalesce(p.payout, c.campaign_payout, c.any_payout)) AS payout
   FROM main.creative_history AS k
@@ -40,7 +40,7 @@ SELECT
 FROM whole AS w
 WHERE coalesce(w.payout, w.target_cpa) > 0
 UNION ALL
--- The line of a source alone stands behind that of a campaign.
+-- A payout for a source in all campaigns applies only where the campaign has no payout of its own.
 SELECT w.account_id, w.campaign_id, h.source_id, arg_max(h.payout, h.campaign_id) AS worth, 'payout' AS worth_origin
 FROM whole AS w
 JOIN holding AS h

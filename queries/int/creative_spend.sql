@@ -11,14 +11,14 @@
 -- Column place_clicks: Clicks of all creatives of the campaign at sources where another one ran beside it.
 -- Column place_impressions: Impressions of all creatives of the campaign at sources where another one ran beside it.
 WITH placed AS MATERIALIZED (
-  -- A place is a source of a campaign on a day. By their hashes places and creatives take half as
-  -- long, and two of a million have the same once in thirty million days.
+  -- A place is a source of a campaign on a day. Hashes in place of the keys halve the time. Among a million rows a day,
+  -- two hashes collide once in thirty million days.
   SELECT
     hash(d.account_id, d.report_date, d.campaign_id, d.source_id) AS place,
     hash(d.account_id, d.report_date, d.campaign_id, d.creative_id) AS creative,
     d.clicks::DOUBLE AS clicks, d.impressions::DOUBLE AS impressions
   FROM main.spend_daily AS d
-  -- In a CASE: what DuckDB can ask of a text alone it asks while it unpacks it, which takes longer.
+  -- The CASE keeps DuckDB from evaluating the conditions on texts while it decompresses them, which takes longer.
   WHERE CASE WHEN d.creative_id <> '' AND d.source_id <> '' THEN d.clicks IS NOT NULL AND d.impressions > 0 END
 )
 SELECT
@@ -39,7 +39,7 @@ FROM (
 ) AS s
 JOIN int.whole_day AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
 LEFT JOIN (
-  -- Whole numbers are added up, of hundred-billionths: the order of the rows must not matter.
+  -- Add up integers of 1e-11, so that the result does not depend on the order of the rows.
   SELECT
     d.creative,
     sum((1e11 * d.clicks * (p.impressions - d.impressions) / p.impressions)::HUGEINT)::DOUBLE / 1e11 AS own_clicks,
@@ -47,7 +47,7 @@ LEFT JOIN (
     sum((1e11 * p.clicks * d.impressions * (p.impressions - d.impressions) / (p.impressions * p.impressions))::HUGEINT)::DOUBLE / 1e11 AS click_variance,
     sum(p.clicks::BIGINT)::BIGINT AS place_clicks, sum(p.impressions::BIGINT)::BIGINT AS place_impressions
   FROM placed AS d
-  -- Creatives are compared where they share a place.
+  -- Compare creatives only at places that several creatives share.
   JOIN (
     SELECT d.place, sum(d.clicks) AS clicks, sum(d.impressions) AS impressions
     FROM placed AS d

@@ -7,11 +7,11 @@ WITH whole AS (
     AND coalesce(d.status = 'active' AND NOT d.is_deleted, true) AND NOT d.settings_changed
     AND coalesce(d.utilization < (0.95::DOUBLE /* pacing_limited */), true)
 ),
--- What was spent by the end of each hour, since midnight in Chicago and within the hour.
+-- What was spent from midnight in Chicago to the end of each hour.
 hourly AS (
   SELECT
     w.*, epoch(h.hour_from) AS hour_from, h.spend_so_far::DOUBLE AS spend_so_far,
-    -- The clocks change at two in the morning: before, hours count from the start of the day, and after, back from its end.
+    -- The clocks change at 2 a.m.: count earlier hours from the start of the day, and later ones back from its end.
     CASE
       WHEN epoch(h.hour_from) - epoch(w.starts_at) < 7200 THEN (epoch(h.hour_from) - epoch(w.starts_at)) / 3600
       ELSE 24 - (epoch(w.ends_at) - epoch(h.hour_from)) / 3600
@@ -23,7 +23,7 @@ hourly AS (
 ended AS (
   SELECT
     r.account_id, r.report_date, r.campaign_id, r.hour, any_value(r.spend) AS spend, any_value(r.clicks) AS clicks, max(r.spend_so_far) AS spend_so_far,
-    -- Where an hour came twice, its share was reached at the end of the second.
+    -- When the clocks are set back, an hour comes twice; its share is that at the end of the second one.
     count(r.spend_so_far) = count(*) AS is_known
   FROM hourly AS r
   GROUP BY r.account_id, r.report_date, r.campaign_id, r.hour

@@ -20,7 +20,7 @@ day AS (
   FROM mart.coverage AS c
   WHERE c.state_now IN ('lost', 'incomplete') OR (c.is_urgent AND c.state_now IN ('missing', 'partial'))
 ),
--- Empty answers that prove nothing, of the last run that read days.
+-- Empty replies that do not prove a day empty, of the last run that read days.
 silent AS (
   SELECT
     s.account_id, 'day_silent' AS kind, '' AS place, min(s.unit)::DATE AS since_date, true AS begins,
@@ -84,11 +84,11 @@ changed AS (
     'if it was not you, see who can change the account: spendsync query settings_changed' AS what_to_do
   FROM mart.change_log AS c
   WHERE c.kind <> 'delivery' AND epoch(c.seen_at) > (SELECT max(epoch(r.finished_at)) FROM ops.run AS r WHERE r.account_id = c.account_id) - 86400 * 2
-    -- The service's own review of a creative is nobody's change.
+    -- Leave out the service's own review of a creative: no person made that change.
     AND NOT (c.kind = 'creative' AND (c.field LIKE 'pending%' OR c.field LIKE 'rejection%' OR coalesce(c.old_value, '') = 'pending_review' OR coalesce(c.new_value, '') = 'rejected'))
   GROUP BY c.account_id, c.seen_at
 ),
--- Keys that are new since the account's first run, those of one run together.
+-- New keys in replies, one row for each run; those of the account's first run are not news.
 second_run AS (
   SELECT r.account_id, r.started_at
   FROM ops.run AS r

@@ -6,14 +6,14 @@
 -- Column conversions_share: Conversions at this age as a share of the final conversions, in the same way.
 -- Column settled_age_days: The age from which both are as near to the final ones as 99 % says, on every row of the account. NULL: not known yet.
 WITH step AS (
-  -- Proven reads of days, of runs that were published.
+  -- Proven reads of days by published runs.
   SELECT s.account_id, try_cast(s.unit AS DATE) AS report_date, s.started_at
   FROM ops.step AS s
   JOIN ops.run AS r ON r.account_id = s.account_id AND r._run_id = s._run_id AND r.published
   WHERE s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged')
 ),
 first_read AS (
-  -- The first read after the day was over: before it, the day is not known.
+  -- The first read after the day was over. Before it, the whole day is unknown.
   SELECT s.account_id, s.report_date, min(r.report_date) AS first_date
   FROM step AS s
   JOIN main.calendar AS k ON k.account_id = s.account_id AND k.report_date = s.report_date AND s.started_at >= k.ends_at
@@ -47,7 +47,7 @@ change AS (
     s.account_id, s.report_date, (k.report_date - s.report_date)::INTEGER AS age,
     sum(s.spend) AS spend, sum(s.conversions) AS conversions
   FROM seen AS s
-  -- With two inequalities DuckDB would compare every change with every day of the calendar.
+  -- An ASOF join, because with two inequalities DuckDB would compare every change with every day of the calendar.
   ASOF JOIN main.calendar AS k ON k.account_id = s.account_id AND s.seen_at >= k.starts_at
   WHERE s.seen_at < k.ends_at
   GROUP BY s.account_id, s.report_date, k.report_date
@@ -57,7 +57,7 @@ day_age AS (
   FROM aged AS a
 ),
 value AS (
-  -- From what is stored now, the changes of later ages are taken away.
+  -- The value at an age is the stored value minus all changes at later ages.
   SELECT
     d.account_id, d.report_date, d.age,
     CASE WHEN t.report_date IS NULL THEN 0 ELSE t.spend END - coalesce(sum(c.spend) OVER later, 0) AS spend,
@@ -67,8 +67,8 @@ value AS (
   LEFT JOIN change AS c ON c.account_id = d.account_id AND c.report_date = d.report_date AND c.age = d.age
   WINDOW later AS (PARTITION BY d.account_id, d.report_date ORDER BY d.age DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ),
--- How numbers went on from each age to the next. Joined, not a window: DuckDB plans what stands below a window twice, and
--- below ten of them a thousand times.
+-- The totals of the days at each age and at the next one. A join, not a window: DuckDB plans everything below a window
+-- twice, and everything below ten nested windows a thousand times.
 link AS (
   SELECT
     v.account_id, v.age, count(n.age) AS days_followed, sum(v.spend) FILTER (WHERE n.age IS NOT NULL)::DOUBLE AS spend, sum(n.spend)::DOUBLE AS next_spend,
@@ -78,7 +78,7 @@ link AS (
   GROUP BY v.account_id, v.age
 ),
 anchored AS (
-  -- The oldest age into which any day was followed: what it was then is taken to stay.
+  -- oldest: the oldest age at which any day was read again. The numbers at that age count as final.
   SELECT l.*, max(CASE WHEN l.days_followed > 0 THEN l.age + 1 END) OVER (PARTITION BY l.account_id) AS oldest
   FROM link AS l
 ),
@@ -90,7 +90,7 @@ growth AS (
   FROM anchored AS l
 ),
 share AS (
-  -- A link that is not known breaks the chain for every earlier age.
+  -- If the growth at one age is unknown, the shares of all earlier ages are, too.
   SELECT
     g.*,
     CASE WHEN count(g.spend_growth) OVER onward = count(*) OVER onward THEN 1 / nullif(product(g.spend_growth) OVER onward, 0) END AS spend_share,
@@ -98,7 +98,7 @@ share AS (
   FROM growth AS g
   WINDOW onward AS (PARTITION BY g.account_id, g.is_chained ORDER BY g.age DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),
--- far is the last age, before the oldest, whose numbers are not known to hold settled_share of the final ones.
+-- far: the last age before oldest at which the numbers are not within settled_share of the final ones, or unknown.
 settled AS (
   SELECT
     s.*, max(s.age) FILTER (WHERE s.age < s.oldest AND NOT coalesce(abs(1 - s.spend_share) <= 1 - 0.99::DOUBLE /* settled_share */ + 1e-9

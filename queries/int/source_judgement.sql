@@ -17,30 +17,33 @@
 -- Column at_stake: US dollars a day that it is expected to lose (verdict loses) or to earn (earns). NULL: neither is sure.
 -- Column action: block: it loses (mart.source_block_candidates leaves out what costs nothing now). NULL: nothing.
 WITH
--- The model. A source of a campaign brings a Poisson count of conversions: spend, times the campaign's rate (conversions a
--- dollar), times the source's quality there, which is 1 for a typical one. Rates vary around the account's level and
--- qualities around 1 as gamma variables, so that what is known adds up as counts do (empirical Bayes):
---   1. level and variance of the account, by moments over its sources, each with the weight that it has as a sample;
---   2. the rate of each campaign: its own counts beside 1 / variance conversions as the account's level has them;
---   3. a guess of the quality: what the source did in the account's other campaigns, as far as quality is shared between
---      campaigns (the covariance of a source's deviations by their variance); what remains unknown is its variance;
---   4. the source itself: quality / unknown + conversions, by 1 / unknown + the conversions that its spend would bring.
--- That is a gamma variable again: its mean is the CPA to expect, its tail the probability of a loss.
+-- The model (empirical Bayes). The conversions of a source in a campaign are a Poisson count. Its mean is spend, times
+-- the campaign's rate (conversions per dollar), times the source's quality in that campaign, 1 for a typical source.
+-- Rates vary around the account's level, and qualities around 1, as gamma variables, so that evidence adds up like
+-- counts.
+--   1. Level and variance of the account: by moments over its sources, weighted by how much each tells as a sample.
+--   2. Rate of each campaign: its own counts, plus 1 / variance conversions at the account's level.
+--   3. Prior quality: how the source did in the account's other campaigns, as far as campaigns share quality
+--      (covariance of a source's deviations divided by their variance). The rest stays unknown, with its own variance.
+--   4. Posterior quality: (quality / unknown + conversions) / (1 / unknown + the conversions expected from its spend).
+-- The posterior is a gamma variable, too: its mean gives the expected CPA, its tail the probability of a loss.
 level AS (
   SELECT
-    -- An account begins as if so many conversions had cost what they are worth: few, so that a week of data outweighs them.
+    -- A new account starts as if this many conversions had cost their worth: few, so that a week of data outweighs
+    -- them.
     (2::DOUBLE /* prior_conversions */) AS prior_conversions,
-    -- Before anything is known sources differ by a half (standard deviation .7): sources_vary by sources_weight. It counts as
-    -- much as a source that brought some two conversions.
+    -- Prior variance of the quality of sources: sources_vary / sources_weight, a half (standard deviation 0.7). It
+    -- counts as much as a source with about two conversions.
     (2.5::DOUBLE /* sources_vary */) AS sources_vary, (5::DOUBLE /* sources_weight */) AS sources_weight,
-    -- Campaigns of one account are alike: before anything is known they differ by a third (1 by 10 is a variance of .1).
+    -- Campaigns of one account are more alike: their prior variance is 1 / 10 (standard deviation about a third).
     (1::DOUBLE /* campaigns_vary */) AS campaigns_vary, (10::DOUBLE /* campaigns_weight */) AS campaigns_weight,
-    -- No variance is below these, or sure of 200 and 300 conversions that nobody counted; none is above 10, a factor of 4.
+    -- Bounds of the variances. Lower ones would count like 200 or 300 conversions that never happened; 10 is a factor
+    -- of about 4.
     (0.005::DOUBLE /* least_variance */) AS least_variance, (0.003::DOUBLE /* least_campaign_variance */) AS least_campaign_variance,
     (10::DOUBLE /* most_variance */) AS most_variance,
-    -- A source never takes all of its quality along: of its own campaign something always stays unknown.
+    -- Campaigns never share all of a source's quality: some of it always stays unknown in a new campaign.
     (0.95::DOUBLE /* most_shared */) AS most_shared,
-    -- However bad it was elsewhere, it is guessed to bring a fiftieth of a typical source: 0 could never be corrected.
+    -- Lower bound of the prior quality, however bad the source was elsewhere: a prior of 0 could never be corrected.
     (0.02::DOUBLE /* least_quality */) AS least_quality,
     max(t.value) FILTER (WHERE t.name = 'block_loss') AS loss, max(t.value) FILTER (WHERE t.name = 'block_probability') AS probability,
     -- block_loss_of_campaign: Where nobody said what a conversion is worth: a source is to be blocked when it is expected to be worse than its campaign by more than this.
@@ -65,7 +68,7 @@ span AS (
 evidence AS (
   SELECT
     w.account_id, w.campaign_id, w.source_id, w.spend, w.conversions,
-    -- Spend of which nobody knows how many conversions are still to come makes the sums unknown.
+    -- If it is unknown how many conversions of some spend are still to come, the sums are unknown.
     CASE WHEN NOT p.is_too_early OR w.counted_conversions IS NULL THEN greatest(0, coalesce(w.arrived_spend, 0)) + coalesce(w.earlier_spend, 0)::DOUBLE END AS spent,
     (coalesce(w.counted_conversions, 0) + coalesce(w.earlier_conversions, 0))::DOUBLE AS brought,
     w.counted_spend, w.counted_conversions, w.spend_lately AS spent_lately
@@ -80,7 +83,7 @@ of_campaign AS (
   LEFT JOIN int.conversion_worth AS v ON v.account_id = e.account_id AND v.campaign_id = e.campaign_id AND v.source_id = ''
   GROUP BY e.account_id, e.campaign_id
 ),
--- CPA at which a conversion costs its worth, or the account's CPA without a worth.
+-- The CPA that breaks even: the worth of a conversion or, if that is unknown, the account's CPA.
 worthy AS (
   SELECT
     c.*, nullif(coalesce(c.worth, sum((1e6 * c.spent)::BIGINT) OVER of_account / 1e6::DOUBLE / nullif(sum(c.brought) OVER of_account, 0)), 0) AS usual_cpa
@@ -93,7 +96,7 @@ sample AS (
   JOIN worthy AS c ON c.account_id = e.account_id AND c.campaign_id = e.campaign_id
   WHERE c.usual_cpa IS NOT NULL
 ),
--- A first estimate, by moments and over the account as a whole, of how much the quality of sources varies.
+-- A first estimate of the variance of the sources' quality, by moments over the whole account.
 variation AS (
   SELECT
     m.account_id, m.level,
@@ -110,9 +113,9 @@ variation AS (
   ) AS m
   CROSS JOIN level AS p
 ),
--- The weight of a source as a sample of its campaign. Its conversions n vary by chance (variance n) and with its quality
--- (variance v * n * n), so they tell no more of other sources than n / (1 + v * n) conversions of different sources would.
--- Without this weight the few largest sources decide the means and variances of all.
+-- The weight of a source as a sample of its campaign. Its n conversions vary by chance (variance n) and with its
+-- quality (variance v * n * n). So they tell as much about other sources as n / (1 + v * n) conversions of different
+-- sources. Without this weight, the few largest sources would determine all means and variances.
 weighted AS (
   SELECT s.*, 1 / (1 + v.variance * v.level * s.worth_conversions) AS weight
   FROM sample AS s
@@ -133,7 +136,7 @@ of_account AS (
   CROSS JOIN level AS l
   GROUP BY c.account_id
 ),
--- By moments: how much its campaigns differ beyond chance.
+-- By moments: how much the account's campaigns differ beyond chance.
 differing_campaigns AS (
   SELECT
     c.account_id,
@@ -145,7 +148,7 @@ differing_campaigns AS (
   JOIN of_account AS a ON a.account_id = c.account_id
   GROUP BY c.account_id
 ),
--- By the limit of now: the next day's spend depends on it.
+-- With the present limit, because the next day's spend depends on it.
 at_limit AS (
   SELECT s.account_id, s.campaign_id
   FROM int.campaign_spend AS s
@@ -153,10 +156,11 @@ at_limit AS (
   JOIN span AS p ON p.account_id = s.account_id AND s.report_date > p.window_to - l.limited_days AND s.report_date <= p.window_to
   JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current AND h.daily_spend_limit > 0
   GROUP BY s.account_id, s.campaign_id
-  -- Together: where limits start over at another hour than these days, one of them may have more and the next less.
+  -- The days together: if limits start over at another hour than midnight in Chicago, one day may exceed its limit and
+  -- the next stay below.
   HAVING sum(s.spend)::DOUBLE >= any_value(l.limited * l.limited_days * h.daily_spend_limit::DOUBLE)
 ),
--- rate is of a typical source; spend_rate is of a dollar, in which large sources count by their spend.
+-- rate is that of a typical source; spend_rate is that of a typical dollar, so that large sources weigh by their spend.
 campaign AS (
   SELECT
     c.account_id, c.campaign_id, 1 / (1 / d.variance + w.brought) AS unknown,
@@ -187,7 +191,7 @@ of_source AS (
   FROM counted AS c
   GROUP BY c.account_id, c.source_id
 ),
--- By moments: how much sources differ beyond chance, and how much of that a source takes along from campaign to campaign.
+-- By moments: how much sources differ beyond chance, and how much of the difference campaigns share.
 differing AS (
   SELECT
     s.account_id,
@@ -199,7 +203,7 @@ differing AS (
   CROSS JOIN level AS l
   GROUP BY s.account_id
 ),
--- The best linear guess of its quality by what it was elsewhere (pull), and what stays unknown.
+-- The best linear estimate of a source's quality from its other campaigns (pull), and the variance that stays unknown.
 elsewhere AS (
   SELECT
     c.*, d.variance, least(l.most_shared * d.variance, greatest(0, d.covariance)) AS shared, l.least_quality, s.spent AS source_spent,
@@ -226,7 +230,7 @@ posterior AS (
   FROM prior AS p
   LEFT JOIN int.conversion_worth AS v ON v.account_id = p.account_id AND v.campaign_id = p.campaign_id AND v.source_id = p.source_id
 ),
--- Wilson and Hilferty: the cube root of a gamma variable is close to a normal one.
+-- Wilson and Hilferty: the cube root of a gamma variable is approximately normal.
 scored AS (
   SELECT
     p.*, p.inverse_scale / p.shape AS cpa, (safe_pow(p.inverse_scale / p.held_to / p.shape, 1.0 / 3) - 1 + 1 / (9 * p.shape)) * 3 * safe_sqrt(p.shape) AS z_score
@@ -235,7 +239,7 @@ scored AS (
 judged AS (
   SELECT
     s.*, s.held_to / s.cpa AS expected_return,
-    -- The normal distribution, by Abramowitz and Stegun 26.2.17.
+    -- The normal distribution function by Abramowitz and Stegun, formula 26.2.17.
     abs(CASE WHEN s.z_score > 0 THEN 1 ELSE 0 END - exp(-s.z_score * s.z_score / 2) / 2.5066282746310002 * s.k
       * (0.319381530 + s.k * (-0.356563782 + s.k * (1.781477937 + s.k * (-1.821255978 + s.k * 1.330274429))))) AS loss_probability,
     CASE WHEN s.held_to_origin = 'campaign_cpa' THEN l.campaign_loss ELSE l.loss END AS loss,
@@ -260,7 +264,8 @@ stated AS (
     j.spent_lately::DOUBLE / nullif(p.days_lately, 0) AS spend_per_day,
     j.spent_lately::DOUBLE / nullif(p.days_lately, 0) * (1 - j.expected_return) + 0.0 AS loss_per_day,
     CASE
-      -- Until the account's days have been followed, nobody knows how many conversions are still to come.
+      -- Until some days of the account have been read again later, it is unknown how many conversions are still to
+      -- come.
       WHEN j.held_to IS NULL OR p.is_too_early OR (j.spend IS NOT NULL AND j.conversions IS NULL) THEN 'unknown'
       WHEN j.source_spent >= j.min_worths * j.held_to AND j.expected_return < 1 - j.loss AND j.loss_probability > j.probability THEN 'loses'
       WHEN j.loss_probability < 1 - CASE WHEN j.held_to_origin = 'campaign_cpa' THEN j.probability ELSE j.scale_probability END THEN 'earns'

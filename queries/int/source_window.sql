@@ -20,7 +20,7 @@ day AS (
   JOIN span AS p ON p.account_id = c.account_id AND c.report_date BETWEEN p.window_from - 90 AND p.window_to
   LEFT JOIN int.day_maturity AS m ON m.account_id = c.account_id AND m.report_date = c.report_date
 ),
--- What only fell may be the fault of a source: it counts.
+-- Days on which conversions fell but did not stop stay in: a source may be the reason.
 told AS (
   SELECT
     s.account_id, s.campaign_id, s.source_id, s.spend, s.clicks, s.impressions, s.conversions, d.share, d.is_recent, d.is_late, d.quarters,
@@ -28,10 +28,10 @@ told AS (
   FROM main.spend_daily AS s
   JOIN day AS d ON d.account_id = s.account_id AND d.report_date = s.report_date
   LEFT JOIN int.break_day AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.report_date = s.report_date AND b.kind = 'conversions_stopped'
-  -- The days once more, as a constant: what lies before them is not even read.
+  -- The same days again as a constant, so that DuckDB does not read earlier ones.
   WHERE s.report_date >= (SELECT min(d.report_date) FROM day AS d) AND s.report_date <= (SELECT max(d.report_date) FROM day AS d)
 )
--- Added up exactly: a sum of floats would follow the order of the rows.
+-- Add up exactly: a sum of floats would depend on the order of the rows.
 SELECT
   t.account_id, t.campaign_id, t.source_id,
   sum(t.spend) FILTER (WHERE t.is_recent)::DECIMAL(18, 6) AS spend,

@@ -6,7 +6,7 @@
 -- Column unread_since: All that is shown was read at or after this instant: it may be as old as that. NULL: nothing was ever read.
 -- Column message: Why, where the service or the reading said it.
 WITH unlisted AS (
-  -- Joins here, no subqueries: a correlated subquery of a reader over views of this one fails in DuckDB otherwise.
+  -- Joins instead of subqueries: otherwise a reader's correlated subquery over this view fails in DuckDB.
   SELECT l.account_id, l._run_id AS run_id
   FROM ops.entity_read AS l
   WHERE l.entity_type = 'listing' AND l.entity_id = 'campaigns'
@@ -19,7 +19,7 @@ tried AS (
   WHERE r.command = 'sync' AND r.published AND (r.campaigns_read > 0 OR l.run_id IS NOT NULL)
   GROUP BY r.account_id
 ),
--- What each run could not read of an entity.
+-- The parts of each entity that a run could not read.
 missed AS (
   SELECT
     e.account_id,

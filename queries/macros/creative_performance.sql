@@ -24,7 +24,7 @@ measured AS (
     CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
     CASE WHEN count(w.conversions_share) = count(*) THEN sum((1e6 * s.counted_spend::DOUBLE * w.conversions_share)::BIGINT)::DOUBLE / 1e6 END AS arrived_spend,
     sum(s.counted_spend) AS counted_spend, sum(s.counted_conversions) AS counted_conversions,
-    -- The ratio, its variance (Greenland and Robins, 1985), and the CTR of its places.
+    -- The ratio, its variance (Greenland and Robins, 1985), and the CTR of the places where the creative ran.
     sum(s.own_clicks) / nullif(sum(s.other_clicks), 0) AS ctr_ratio,
     safe_sqrt(sum(s.click_variance) / nullif(sum(s.own_clicks) * sum(s.other_clicks), 0)) AS deviation,
     sum(s.place_clicks)::DOUBLE / sum(s.place_impressions) AS place_ctr

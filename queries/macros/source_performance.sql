@@ -9,9 +9,9 @@ WITH known AS (
   LEFT JOIN (SELECT DISTINCT p.account_id, p.window_from, p.window_to FROM int.performance_window AS p) AS w ON w.account_id = m.account_id
   WHERE m.report_date BETWEEN coalesce(from_date::DATE, w.window_from) AND coalesce(to_date::DATE, w.window_to)
 ),
--- Conversions that stopped (int.break_day) say nothing of those to come: on such days a source counts by its other days.
+-- Days on which conversions had stopped (int.break_day) say nothing about conversions to come: leave them out.
 measured AS (
-  -- The sums of the performance window are there.
+  -- Without dates the span is the performance window, whose sums exist already.
   SELECT
     w.account_id, w.campaign_id, w.source_id, w.spend, w.clicks, w.impressions, w.conversions, w.counted_spend, w.counted_conversions, w.arrived_spend
   FROM int.source_window AS w
@@ -29,11 +29,11 @@ measured AS (
   FROM main.spend_daily AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   LEFT JOIN int.break_day AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.report_date = s.report_date AND b.kind = 'conversions_stopped'
-  -- The span once more, as a constant: what lies before it is not even read.
+  -- The same span again as a constant, so that DuckDB does not read earlier days.
   WHERE (from_date IS NOT NULL OR to_date IS NOT NULL) AND s.report_date >= (SELECT min(k.report_date) FROM known AS k)
   GROUP BY s.account_id, s.campaign_id, s.source_id
 ),
--- Joined, not a window: that would take each source's row through memory twice.
+-- A join, not a window: a window would hold each source's row in memory twice.
 whole AS (
   SELECT
     m.account_id, m.campaign_id, sum(m.spend) AS campaign_spend,
@@ -52,7 +52,7 @@ ruled AS (
     r.account_id, r.campaign_id, r.source_id, min(r.bid) FILTER (WHERE r.rule = 'bid_override') AS bid_override,
     coalesce(min(r.rule) FILTER (WHERE r.rule = 'blocked'), min(r.rule) FILTER (WHERE r.rule = 'allowed')) AS list_rule
   FROM main.source_rule_history AS r
-  -- Most rules are about sources without rows.
+  -- Most rules are about sources without rows, so drop those rules first.
   SEMI JOIN measured AS m ON m.account_id = r.account_id AND m.campaign_id = r.campaign_id AND m.source_id = r.source_id
   WHERE r.is_current AND NOT r.is_deleted
   GROUP BY r.account_id, r.campaign_id, r.source_id
@@ -65,7 +65,7 @@ priced AS (
     CASE WHEN m.conversions IS NOT NULL AND c.is_paid THEN CASE WHEN e.account_id IS NULL THEN 0 ELSE e.revenue END END::DECIMAL(18, 6) AS revenue,
     CASE
       WHEN m.conversions = 0 AND m.arrived_spend IS NOT NULL THEN 0
-      -- Where conversions had stopped on all days nothing else is known.
+      -- If conversions had stopped on all days, expect no more than have arrived.
       WHEN m.conversions > 0 AND m.counted_spend IS NULL THEN m.conversions
       WHEN m.conversions > 0 THEN m.counted_conversions * m.spend::DOUBLE / nullif(m.arrived_spend, 0)
     END AS conversions_expected,

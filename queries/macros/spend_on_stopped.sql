@@ -14,7 +14,7 @@
 -- Column spend: US dollars spent on the day in spite of the stop.
 -- Column coverage_state: How well the day is known: open, complete, final or partial, as in ops.day_coverage.
 WITH span AS (
-  -- ends_at is when the day's numbers end: those of an open or partial day when they were last read.
+  -- ends_at: until when the day's numbers reach. For an open or partial day, that is its last read.
   SELECT
     c.account_id, c.report_date, c.state, k.starts_at,
     CASE WHEN c.state IN ('complete', 'final') THEN k.ends_at ELSE least(k.ends_at, coalesce(c.last_read_at, k.ends_at)) END AS ends_at
@@ -34,7 +34,8 @@ version AS (
   FROM main.creative_versions AS h
 ),
 held AS (
-  -- A value holds until the last read that confirmed it. Only what is archived stays so by itself, and is not read again.
+  -- A value counts until the last read that confirmed it. Archived entities are not read again, since they stay
+  -- archived.
   SELECT
     v.account_id, v.kind, v.id, v.reason, v.valid_from, v.start_at, v.end_at,
     CASE
@@ -92,7 +93,7 @@ sync AS (
   WHERE r.campaigns_read > 0
 ),
 allowed AS (
-  -- A source was added to the list after the read before the one that found it there.
+  -- A source may have been added to the list at any time since the read before the one that found it there.
   SELECT r.account_id, r.campaign_id, r.source_id, coalesce(r.changed_after, s.before, r.valid_from) AS valid_from, r.valid_to
   FROM rule_known AS r
   ASOF LEFT JOIN sync AS s ON s.account_id = r.account_id AND r.valid_from > s.started_at
@@ -102,7 +103,7 @@ blocked_source AS (
   SELECT DISTINCT b.account_id, b.campaign_id, b.source_id, true AS is_blocked
   FROM blocked AS b
 ),
--- Only rows that may have been stopped at some time are carried on: the others are most of all.
+-- Go on only with rows of entities that were stopped at some time. Most rows are not.
 candidate AS (
   SELECT s.account_id, s.report_date, s.campaign_id, s.creative_id, s.source_id, s.spend, s.clicks
   FROM main.spend_daily AS s
@@ -121,7 +122,7 @@ spent AS (
   JOIN span AS d ON d.account_id = s.account_id AND d.report_date = s.report_date
 ),
 outside AS (
-  -- Nothing allowed the source at any time of the day.
+  -- Sources that were not on the allow list at any time of the day.
   SELECT s.*, m.valid_from AS since
   FROM spent AS s
   JOIN mode AS m

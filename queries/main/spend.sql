@@ -24,7 +24,7 @@ version AS (
   SELECT h.*, CASE WHEN h.version_no = 1 THEN to_timestamp(0) ELSE h.valid_from END AS counts_from
   FROM main.campaign_history AS h
 ),
--- A day's settings, once per campaign: not once per row.
+-- Join the settings of a day once per campaign, not once per row.
 campaign_on AS (
   SELECT
     o.account_id, o.report_date, h.campaign_id, n.name, h.status, h.default_bid, h.daily_spend_limit, h.target_cpa, h.country,

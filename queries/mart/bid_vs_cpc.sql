@@ -42,13 +42,13 @@ looked AS (
   GROUP BY m.account_id, m.campaign_id
 ),
 source_bid AS (
-  -- A bid that the first read of the campaign's sources found is taken to have held before.
+  -- A bid found by the first read of the campaign's sources counts from the beginning of time.
   SELECT
     r.account_id, r.campaign_id, r.source_id,
     r.bid, r.valid_to, r.is_current,
     CASE WHEN r.version_no = 1 AND coalesce(r.valid_from <= l.first_look_at, true) THEN to_timestamp(0) ELSE r.valid_from END AS counts_from
   FROM main.source_rule_history AS r
-  -- Most rules are about sources without rows.
+  -- Most rules are about sources without rows, so drop those rules first.
   SEMI JOIN int.source_window AS w ON w.account_id = r.account_id AND w.campaign_id = r.campaign_id AND w.source_id = r.source_id
   LEFT JOIN looked AS l ON l.account_id = r.account_id AND l.campaign_id = r.campaign_id
   WHERE r.rule = 'bid_override' AND NOT r.is_deleted
@@ -58,7 +58,7 @@ edges AS (
   FROM known AS k
   GROUP BY k.account_id, k.window_from, k.window_to, k.days_known
 ),
--- The one default bid of the campaign over all days, unless it moved.
+-- The campaign's default bid over all days, and whether it changed during them.
 campaign_bid AS (
   SELECT
     h.account_id, h.campaign_id, min(h.default_bid) AS default_bid,
@@ -68,14 +68,14 @@ campaign_bid AS (
   JOIN default_bid AS h ON h.account_id = k.account_id AND h.counts_from < k.ends_at AND h.valid_to >= k.ends_at
   GROUP BY h.account_id, h.campaign_id
 ),
--- Bids of sources that held on some day; one that held on all is the source's only one.
+-- Bids of sources that were in force on some day. If one was in force on all days, the source has no other.
 held_bid AS (
   SELECT b.account_id, b.campaign_id, b.source_id, max(b.bid) AS bid, bool_and(b.counts_from < e.first_end AND b.valid_to >= e.last_end) AS held_throughout
   FROM source_bid AS b
   JOIN edges AS e ON e.account_id = b.account_id AND b.counts_from < e.last_end AND b.valid_to >= e.first_end
   GROUP BY b.account_id, b.campaign_id, b.source_id
 ),
--- Only sources whose bid moved, their own or the campaign's, are looked at day by day.
+-- Only for these sources must bids be computed day by day: their own bid or the campaign's changed.
 moved AS (
   SELECT w.account_id, w.campaign_id, w.source_id
   FROM int.source_window AS w
@@ -92,12 +92,12 @@ own_day AS (
   FROM main.spend_daily AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   JOIN moved AS o ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id AND o.source_id = s.source_id
-  -- The window once more, as a constant: what lies before it is not even read.
+  -- The same window again as a constant, so that DuckDB does not read earlier days.
   WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
   GROUP BY s.account_id, s.campaign_id, s.source_id, k.ends_at
 ),
 own_bid AS (
-  -- Added up exactly: a sum of floats would follow the order of the rows.
+  -- Add up exactly: a sum of floats would depend on the order of the rows.
   SELECT
     d.account_id, d.campaign_id, d.source_id,
     sum(d.clicks * coalesce(b.bid, h.default_bid))::DOUBLE
@@ -138,7 +138,7 @@ judged AS (
       ELSE
         greatest(0.5, least(
           1.5, least(3 * c.default_bid::DOUBLE, 25) / nullif(coalesce(o.bid, c.default_bid), 0)::DOUBLE,
-          -- A bid is not lowered for the limit alone: how much more there would be to buy is not known.
+          -- Do not lower a bid only because of the daily limit: it is unknown how much more there would be to buy.
           greatest(least(1, q.expected_return * e.elasticity / (1 + e.elasticity)), q.expected_return / q.required_return * e.elasticity / (1 + e.elasticity))))
     END AS times,
     h.campaign_cpa,

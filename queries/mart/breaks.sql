@@ -30,7 +30,7 @@ spent AS (
   WHERE s.campaign_id <> '' AND s.report_date >= (SELECT min(k.report_date) FROM known AS k)
   GROUP BY k.account_id, s.campaign_id, k.report_date
 ),
--- The break that goes on, as a whole.
+-- Breaks that are not over, one row each.
 stopped AS (
   SELECT DISTINCT d.account_id, d.campaign_id, d.kind, d.since_date, d.observed, d.expected, d.z_score, d.reason, d.at_stake
   FROM int.break_day AS d

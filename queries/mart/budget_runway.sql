@@ -51,7 +51,7 @@ span AS (
   FROM known AS k
   GROUP BY k.account_id, k.window_from, k.window_to
 ),
--- Times in which nothing could be spent for want of money.
+-- Periods in which nothing could be spent because the account had no money.
 short AS (
   SELECT b.account_id, b.seen_at AS from_at, b.until_at
   FROM (
@@ -68,7 +68,7 @@ funded AS (
   SELECT k.account_id, k.report_date, c.starts_at
   FROM known AS k
   JOIN main.calendar AS c ON c.account_id = k.account_id AND c.report_date = k.report_date
-  -- Joins, not NOT EXISTS: a reader's own subquery over a view with another in it is too much for DuckDB 1.4.
+  -- Joins instead of NOT EXISTS: DuckDB 1.4 fails on a reader's subquery over a view that contains one.
   LEFT JOIN short AS s ON s.account_id = k.account_id AND s.from_at < c.ends_at AND s.until_at > c.starts_at
   WHERE s.account_id IS NULL
 ),
@@ -78,7 +78,7 @@ spent AS (
   LEFT JOIN int.campaign_spend AS s ON s.account_id = f.account_id AND s.report_date = f.report_date
   GROUP BY f.account_id
 ),
--- Since when each campaign that is active now has been.
+-- Since when each active campaign has been active.
 run_of AS (
   SELECT
     h.account_id, h.campaign_id, h.is_current, h.is_deleted, h.status, h.daily_spend_limit, h.valid_from, h.version_no,
@@ -97,7 +97,7 @@ active AS (
 campaign_pace AS (
   SELECT
     a.account_id, a.campaign_id, a.daily_spend_limit,
-    -- One that was activated only just has no day of its own yet: then those on which it spent before.
+    -- A campaign activated just now has no full day yet: take the days on which it spent before.
     coalesce(
       sum(coalesce(s.spend, 0)) FILTER (WHERE f.starts_at >= a.active_since)::DOUBLE / nullif(count(*) FILTER (WHERE f.starts_at >= a.active_since), 0),
       avg(s.spend) FILTER (WHERE s.spend > 0), 0) AS pace
@@ -135,7 +135,7 @@ paced AS (
     coalesce(s.days_funded, 0) AS days_funded, s.spend::DOUBLE / s.days_funded AS mean_daily_spend,
     CASE WHEN s.days_funded > 0 THEN coalesce(e.expected_daily_spend, 0) END AS expected_daily_spend,
     greatest(f.seen_at, o.looked_at) AS last_seen_at,
-    -- As it was read; where it was not, whatever in the JSON is named like automatic funding and is on.
+    -- The value that was read. If none was, any member of the JSON whose name resembles auto-funding and that is true.
     CASE
       WHEN f.auto_funding IS NOT NULL THEN f.auto_funding
       WHEN regexp_matches(f.raw, '(?i)"auto[_-]?(fund|recharge|top|reload|refill)[a-z_-]*"\s*:\s*(true|\{[^{}]*"(is_)?(enabled|active|on)"\s*:\s*true)') THEN true
@@ -155,7 +155,7 @@ paced AS (
 run AS (
   SELECT
     p.*,
-    -- Where the card is charged at the stop balance or below it, the campaigns pause first.
+    -- If the card is charged only at the stop balance or below, campaigns pause before that.
     coalesce(p.is_auto_funded AND coalesce(p.charge_below > p.stop, true), false) AS is_charged_in_time,
     CASE WHEN p.charge_below IS NOT NULL AND p.balance IS NOT NULL THEN
       CASE WHEN p.balance <= p.charge_below THEN 0 ELSE (p.balance - p.charge_below)::DOUBLE / nullif(p.expected_daily_spend, 0) END

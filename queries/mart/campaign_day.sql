@@ -19,7 +19,8 @@
 -- Column impressions: Impressions. NULL: the day is not covered, or some row lacks the number.
 -- Column conversions: Conversions so far. NULL: the day is not covered, or some row lacks the number.
 WITH flagged AS (
-  -- What was first seen is taken to have held before: the first version counts from the beginning of time.
+  -- The first version counts from the beginning of time: its settings are assumed to have applied before the first
+  -- read.
   SELECT
     h.*,
     lead(h.changed_after) OVER (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no) AS confirmed_until,
@@ -68,7 +69,7 @@ spine AS (
     ON k.account_id = c.account_id AND k.report_date >= c.first_date AND k.report_date <= v.last_date
 ),
 delivery AS (
-  -- Delivery changes many times a day: only the last value of a day can be the one at its end.
+  -- The delivery status changes many times a day, and only the last value of a day can be the one at its end.
   SELECT h.account_id, h.campaign_id, h.delivery_status, h.valid_from, h.valid_to
   FROM main.campaign_delivery_history AS h
   ASOF JOIN main.calendar AS k ON k.account_id = h.account_id AND h.valid_from >= k.starts_at
@@ -80,7 +81,7 @@ settled AS (
     h.name, h.status, h.is_deleted, h.default_bid, h.daily_spend_limit, h.target_cpa, h.country, h.source_mode,
     h.version_no, h.read_state, h.valid_from, h.confirmed_until, h.over_since
   FROM spine AS d
-  -- No ASOF join here: where DuckDB takes the spine for short, it compares every pair of rows.
+  -- No ASOF join: if DuckDB estimates that the left side is short, it compares every pair of rows.
   LEFT JOIN version AS h
     ON h.account_id = d.account_id AND h.campaign_id = d.campaign_id AND h.counts_from < d.ends_at AND h.valid_to >= d.ends_at
   LEFT JOIN delivery AS e
@@ -98,7 +99,7 @@ known AS (
     d.*,
     s.report_date IS NOT NULL AS has_rows,
     s.campaign_name AS report_name, s.spend,
-    -- A sum of which a part is unknown is unknown, not smaller.
+    -- A sum with an unknown part is unknown, not smaller.
     CASE WHEN s.rows_with_clicks = s.rows THEN s.clicks END AS clicks,
     CASE WHEN s.rows_with_impressions = s.rows THEN s.impressions END AS impressions,
     CASE WHEN s.rows_with_conversions = s.rows THEN s.conversions END AS conversions,
@@ -118,11 +119,11 @@ SELECT
   d.valid_from >= d.ends_at OR coalesce(d.confirmed_until < d.ends_at, false) AS is_assumed,
   d.changes > 0 AS settings_changed, d.changes,
   d.coverage_state, d.is_covered, d.coverage_state = 'final' AS is_final,
-  -- Where there is a row, a NULL in it stays one.
+  -- If there is a row, its NULLs stay NULL.
   CASE WHEN d.has_rows THEN d.spend WHEN d.is_covered THEN 0 END AS spend,
   CASE WHEN d.has_rows THEN d.clicks WHEN d.is_covered THEN 0 END AS clicks,
   CASE WHEN d.has_rows THEN d.impressions WHEN d.is_covered THEN 0 END AS impressions,
   CASE WHEN d.has_rows THEN d.conversions WHEN d.is_covered THEN 0 END AS conversions
 FROM known AS d
--- A campaign that was over before the day began is there only for what it still spent.
+-- A campaign that was over before the day began is included only if it still spent something.
 WHERE d.has_rows OR d.over_since IS NULL OR d.over_since > d.starts_at

@@ -77,8 +77,7 @@ sided AS (
   FROM day AS d
   WHERE d.is_recent OR d.is_before
 ),
--- How much more the days of a side (is_recent) of sided differ from each other than counts of
--- chance would.
+-- dispersion: how much more the days of one side (is_recent) vary than Poisson counts would; 1: no more.
 spread AS (
   SELECT e.account_id, e.campaign_id, greatest(1, sum(pow(e.conversions - e.expected, 2) / nullif(e.expected, 0)) / nullif(count(*) - 2, 0)) AS dispersion
   FROM (
@@ -90,8 +89,8 @@ spread AS (
   ) AS e
   GROUP BY e.account_id, e.campaign_id
 ),
--- How much more the days of the whole window differ from each other than counts of chance would:
--- a young day has fewer conversions than an old one, which is no spread.
+-- dispersion: how much more the days of the window vary than Poisson counts would. Young days have fewer conversions,
+-- which is allowed for.
 unsteady AS (
   SELECT e.account_id, e.campaign_id, greatest(1, sum(pow(e.conversions - e.expected, 2) / nullif(e.expected, 0)) / nullif(count(*) - 1, 0)) AS dispersion
   FROM (
@@ -105,7 +104,7 @@ unsteady AS (
   WHERE e.expected > 0
   GROUP BY e.account_id, e.campaign_id
 ),
--- Byar's bounds on a Poisson count, as in source_performance, with the days' own spread.
+-- Byar's bounds on a Poisson count, as in source_performance, widened by the dispersion of the days.
 bounded AS (
   SELECT
     s.*, l.recent, l.change_z, coalesce(p.dispersion, 1) AS dispersion, l.campaign_z * safe_sqrt(coalesce(u.dispersion, 1)) AS sure_z, l.z * safe_sqrt(coalesce(u.dispersion, 1)) AS bound_z,
@@ -119,7 +118,7 @@ bounded AS (
 rated AS (
   SELECT
     b.*, b.spend::DOUBLE / nullif(b.conversions_expected, 0) AS cpa_expected,
-    -- About the CPA that is shown, as wide as the days that count for the verdict say.
+    -- Bounds around the displayed CPA, with the relative width of the days that count for the verdict.
     CASE WHEN b.counted > 0 THEN ratio(b.spend * b.counted, b.conversions_expected * count_most(b.counted, b.bound_z)) ELSE ratio(nullif(b.arrived_spend, 0), count_most(b.counted, b.bound_z)) END AS cpa_best_case,
     CASE WHEN b.counted > 0 THEN ratio(b.spend * b.counted, b.conversions_expected * count_fewest(b.counted, b.bound_z)) END AS cpa_worst_case,
     CASE WHEN b.has_unbroken AND b.days_broken > 0 THEN ratio(b.arrived_spend, b.counted) END AS cpa_unbroken,

@@ -68,10 +68,10 @@ day AS (
   JOIN ops.day_coverage AS c ON c.account_id = d.account_id AND c.report_date = d.report_date
   JOIN main.calendar AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
   LEFT JOIN int.break_day AS b ON b.account_id = d.account_id AND b.campaign_id = d.campaign_id AND b.report_date = d.report_date AND b.is_over
-  -- Breaks first: the days of one that is over count for neither side.
+  -- Days of breaks that are over count for neither side.
   WHERE b.account_id IS NULL
 ),
--- Days of all campaigns on either side of a change.
+-- Days of all campaigns of the account before and after a change.
 near AS (
   SELECT
     c.account_id, c.campaign_id, c.version_no, d.campaign_id AS other_id, d.report_date, d.report_date > c.last_date AS is_after,
@@ -84,8 +84,8 @@ near AS (
 own AS (
   SELECT n.* FROM near AS n WHERE n.other_id = n.campaign_id
 ),
--- A day before is taken as it was known when it was as old as its counterpart after is
--- now; runs of two days are minutes apart, hence the two hours.
+-- Take a day before the change as it was known when it was as old as its counterpart after the change is now. The
+-- daily runs differ by minutes, hence the two hours.
 young AS (
   SELECT
     b.account_id, b.campaign_id, b.version_no, b.report_date, b.spend, b.conversions, b.ends_at, to_timestamp(epoch(a.last_read_at) - 86400 * b.apart + 7200) AS known_at
@@ -95,7 +95,7 @@ young AS (
   WHERE NOT b.is_after
 ),
 was_read AS (
-  -- By then the day had been read whole; later reads are the changes.
+  -- By known_at the day had been read completely; later reads are in spend_change.
   SELECT DISTINCT y.account_id, y.campaign_id, y.version_no, y.report_date
   FROM young AS y
   JOIN ops.step AS s ON s.account_id = y.account_id AND s.unit = y.report_date::VARCHAR AND s.started_at >= y.ends_at AND s.started_at <= y.known_at
@@ -159,8 +159,8 @@ summed AS (
   LEFT JOIN own AS d ON d.account_id = c.account_id AND d.campaign_id = c.campaign_id AND d.version_no = c.version_no
   GROUP BY c.account_id, c.campaign_id, c.version_no
 ),
--- How much more the days on either side differ from each other than counts of chance would. A
--- young day has fewer conversions than an old one: that is no spread.
+-- dispersion: how much more the days on either side vary than Poisson counts would. Young days have fewer conversions,
+-- which is allowed for.
 spread AS (
   SELECT
     e.account_id, e.campaign_id, e.version_no,
@@ -193,8 +193,8 @@ judged AS (
       ELSE r.cpa_after_adjusted / nullif(r.cpa_before_adjusted, 0) - 1
     END AS cpa_change,
     coalesce(p.dispersion, 1) * (1.0 / nullif(r.conversions_after, 0) + 1.0 / nullif(coalesce(r.conversions_before_at_age, r.conversions_before), 0)) AS variance,
-    -- A control of few conversions says little of what moved the account: it counts by as
-    -- much as it is surer than the usual drift.
+    -- A control with few conversions says little about the account, so weigh it by its precision relative to the usual
+    -- drift.
     coalesce(safe_ln(nullif(1 + k.cpa_change, 0)), 0) AS drifted,
     coalesce(p.dispersion, 1) * (1.0 / k.conversions_before + 1.0 / k.conversions_after) AS control_variance,
     k.campaigns AS control_campaigns, k.cpa_change AS control_cpa_change

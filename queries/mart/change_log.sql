@@ -45,7 +45,7 @@ creative AS (
     } AS has
   FROM main.creative_history AS h
   JOIN (SELECT c.account_id, min(c.valid_from) AS valid_from FROM main.creative_history AS c GROUP BY c.account_id) AS f ON f.account_id = h.account_id
-  -- Most have the one version of the first look, which is no change.
+  -- Most entities have only the version of the first read, which is no change.
   WHERE h.valid_from <> f.valid_from OR (h.account_id, h.creative_id) IN (SELECT (c.account_id, c.creative_id) FROM main.creative_history AS c WHERE c.version_no > 1)
 ),
 looked AS (
@@ -81,7 +81,7 @@ by_field AS (
   FROM versioned AS b
   WHERE NOT (b.version_no = 1 AND b.is_first_look)
 ),
--- What a campaign has one value of.
+-- Settings of which a campaign has one value.
 state AS (
   SELECT
     d.account_id, d.campaign_id, d.version_no, d.valid_from, d.changed_after, d.change_type, 'delivery' AS kind,
@@ -119,7 +119,7 @@ named AS (
   SELECT
     c.account_id, c.seen_at, c.not_before, c.kind, c.campaign_id, n.name AS campaign_name, c.creative_id, c.source_id, c.rule,
     c.change_type, c.field, c.old_value, c.new_value, c.version_no,
-      -- The service's own review of a creative is nobody's change.
+      -- Leave out the service's own review of a creative: no person made that change.
       c.kind = 'creative' AND (coalesce(starts_with(c.field, 'pending') OR starts_with(c.field, 'rejection'), false) OR coalesce(c.old_value, '') = 'pending_review' OR coalesce(c.new_value, '') = 'rejected') AS is_review,
       k.title AS creative_title,
       regexp_replace(c.old_value, '([.][0-9][0-9])0+$', '\1') AS old_text, regexp_replace(c.new_value, '([.][0-9][0-9])0+$', '\1') AS new_text

@@ -50,7 +50,7 @@ shown AS (
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   WHERE s.creative_id <> '' AND s.shown_impressions > 0
 ),
--- Every day on which a creative was shown ends a window that reaches back recent_days.
+-- Each day on which a creative was shown is the end of a window of recent_days.
 windows AS (
   SELECT
     s.account_id, s.campaign_id, s.creative_id, s.report_date, s.recent_to,
@@ -100,7 +100,7 @@ measured AS (
       / nullif(safe_sqrt(c.ctr_pooled * (1 - c.ctr_pooled) * (1.0 / nullif(c.impressions_peak, 0) + 1.0 / nullif(c.impressions_recent, 0))), 0) AS z_score
   FROM compared AS c
 ),
--- Only creatives whose fall is to be explained are looked at source by source.
+-- Only creatives whose CTR fell are compared source by source.
 fallen AS (
   SELECT m.account_id, m.campaign_id, m.creative_id, m.recent_to, m.peak_to
   FROM measured AS m

@@ -30,7 +30,7 @@ WITH level AS (
     (0.25::DOUBLE /* pacing_min_elapsed */) AS min_elapsed
   FROM int.threshold AS t
 ),
--- By the end of an hour and of the next one: between them the share grows evenly.
+-- The shares at the end of an hour and of the next one; between them, interpolate.
 curve AS (
   SELECT
     d.account_id, d.hour + 1 AS clock_from, d.share, d.share_low, d.share_high,
@@ -40,8 +40,8 @@ curve AS (
   ) AS d
   WHERE d.is_enough AND (d.hour = 23 OR (d.next.hour = d.hour + 1 AND d.next.is_enough)) AND d.share > 0
 ),
--- The hour on the clock, with its part, at which the day was last read: hours from its start, and
--- after the clocks changed at two, back from its end.
+-- The time of the day's last read in hours of the clock: counted from the start of the day or, after the clocks change
+-- at 2 a.m., back from its end.
 clocked AS (
   SELECT
     d.*,
@@ -90,7 +90,7 @@ judged AS (
       WHEN k.verdict = 'broken_tracking' THEN 'broken_tracking'
       WHEN j.pacing_state IN ('over', 'limited') AND k.verdict = 'loses' THEN 'limited_and_loses'
       WHEN j.pacing_state IN ('over', 'limited') AND k.verdict IS DISTINCT FROM 'pays' THEN 'limited_and_unclear'
-      -- What was spent already shows that it delivers; a projection does not.
+      -- What was spent already proves that the campaign delivers; a projection does not.
       WHEN j.is_held_back THEN 'held_back'
       WHEN j.pacing_state IN ('limited', 'under') AND k.verdict = 'pays' AND j.delivery_status IS NULL THEN 'unread'
       WHEN j.pacing_state = 'limited' THEN 'held_back'

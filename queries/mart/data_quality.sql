@@ -31,14 +31,14 @@ by_day AS (
 ),
 day_sums AS (
   SELECT w.account_id, count(*) FILTER (WHERE coalesce(d.spend, 0) IS DISTINCT FROM c.spend) AS differing,
-    -- As many distinct keys as rows were proven when the day was read.
+    -- The read of the day proved c.rows distinct keys, so all rows beyond that number are repeated keys.
     sum(greatest(coalesce(d.n, 0) - c.rows, 0)) AS repeated
   FROM int.performance_window AS w
   JOIN ops.day_coverage AS c ON c.account_id = w.account_id AND c.report_date = w.report_date
   LEFT JOIN by_day AS d ON d.account_id = w.account_id AND d.report_date = w.report_date
   GROUP BY w.account_id
 ),
--- What is kept of each campaign's days says most of it.
+-- Most checks can use the sums of each campaign's days.
 by_campaign AS (
   SELECT
     s.account_id, s.campaign_id, sum(s.spend) AS spend, sum(s.conversions) AS conversions,
@@ -62,7 +62,7 @@ by_account AS (
   LEFT JOIN main.campaign_history AS h ON h.account_id = k.account_id AND h.campaign_id = k.campaign_id AND h.is_current
   GROUP BY k.account_id
 ),
--- Each condition is one that DuckDB can look for without the other columns: few rows meet it.
+-- Few rows meet these conditions, and DuckDB can evaluate each of them without reading other columns.
 odd AS (
   SELECT s.account_id, s.report_date, s.spend, s.clicks, s.impressions, s.conversions
   FROM main.spend_daily AS s
@@ -102,7 +102,7 @@ restated AS (
 coverage AS (
   SELECT
     c.account_id,
-    -- As of now, not of the last sync; today is still open or not due.
+    -- As of now, not of the last sync. Leave out today, which is still open.
     count(*) FILTER (WHERE c.state_now = 'missing' AND k.ends_at <= now()) AS missing, count(*) FILTER (WHERE c.state_now = 'lost') AS lost,
     count(*) FILTER (WHERE c.state_now IN ('partial', 'incomplete')) AS partial, count(*) FILTER (WHERE c.doubt = 'doubtful') AS doubted,
     count(*) FILTER (WHERE c.state_now IN ('complete', 'final') AND c.control_total_state = 'unknown') AS unknown_totals,
@@ -145,7 +145,7 @@ last_run AS (
 unread AS (
   SELECT r.account_id, any_value(r.exit_code) AS exit_code, count(e.account_id) AS reads
   FROM last_run AS r
-  -- Of the last run that read the settings, and of those since then that could not.
+  -- From the last run that read the settings and from the later runs that failed to.
   LEFT JOIN ops.entity_read AS e ON e.account_id = r.account_id AND e._run_id >= coalesce(r.settings_run, '')
   GROUP BY r.account_id
 ),
@@ -166,7 +166,7 @@ standing AS (
   WHERE n.is_standing
   GROUP BY n.account_id
 ),
--- A check is a line: what it counts beside the most that passes.
+-- One row a check: its value, and the maximum that passes.
 checked AS (
   SELECT
     v.account_id,

@@ -26,8 +26,8 @@ day AS (
   JOIN main.calendar AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
   LEFT JOIN int.whole_day AS c ON c.account_id = d.account_id AND c.report_date = d.report_date
 ),
--- Each read, with the lines that hold what there was by then: a read that found the day as
--- it was before has none of its own.
+-- Each read with the rows that state the spend at that time. A read that found the day unchanged has no rows of its
+-- own.
 lined AS (
   SELECT DISTINCT s.account_id, s.report_date, s.seen_at AS at, s.seen_at AS line_at
   FROM seen AS s
@@ -49,7 +49,7 @@ read AS (
   SELECT l.account_id, l.report_date, l.at, max(l.line_at) OVER (PARTITION BY l.account_id, l.report_date ORDER BY l.at) AS line_at
   FROM lined AS l
 ),
--- The ends of the hours among the reads.
+-- The ends of the hours, merged with the reads.
 placed AS (
   SELECT r.account_id, r.report_date, r.at, NULL::BIGINT AS n, {'at': r.at, 'line_at': r.line_at} AS read
   FROM read AS r
@@ -76,7 +76,7 @@ boundary AS (
         THEN (epoch(b.at) - epoch(b.before.at)) / (epoch(b.after.at) - epoch(b.before.at))
     END AS share
   FROM bracketed AS b
-  -- Of an open day, the hour that was read last and none to come.
+  -- For an open day, stop at the hour of the last read.
   WHERE b.n IS NOT NULL AND (b.after IS NOT NULL OR epoch(b.at) - epoch(b.before.at) < 3600)
 ),
 point AS (
@@ -95,7 +95,7 @@ campaign AS (
   SELECT DISTINCT p.account_id, p.report_date, p.campaign_id
   FROM point AS p
 ),
--- A campaign without a line in a read that has lines had spent nothing by then.
+-- If a read has rows but none of the campaign, the campaign had spent nothing by then.
 summed AS (
   SELECT
     c.account_id, c.report_date, c.campaign_id, b.n, b.at,
@@ -118,7 +118,7 @@ hourly AS (
   WINDOW of_day AS (PARTITION BY s.account_id, s.report_date, s.campaign_id ORDER BY s.n)
 ),
 clocked AS (
-  -- The clocks change at two in the morning: before, hours count from the start of the day, and after, back from its end.
+  -- The clocks change at 2 a.m.: count earlier hours from the start of the day, and later ones back from its end.
   SELECT
     h.*, CASE WHEN h.n <= 2 THEN h.n - 1 ELSE 23 - (k.hours - h.n) END AS hour
   FROM hourly AS h

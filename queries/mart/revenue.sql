@@ -12,7 +12,7 @@ SELECT
   coalesce(ks.payout, cs.payout, k.payout, c.payout, o.payout, a.payout) AS payout,
   (s.conversions * coalesce(ks.payout, cs.payout, k.payout, c.payout, o.payout, a.payout))::DECIMAL(18, 6) AS revenue
 FROM main.spend_daily AS s
--- Without payouts nothing is read.
+-- Without payouts, read nothing.
 JOIN (SELECT DISTINCT p.account_id FROM main.payout AS p) AS y ON y.account_id = s.account_id
 LEFT JOIN priced AS ks
   ON ks.account_id = s.account_id AND ks.creative_id = s.creative_id AND ks.source_id = s.source_id AND ks.creative_id <> '' AND ks.source_id <> '' AND s.report_date BETWEEN ks.from_date AND ks.to_date

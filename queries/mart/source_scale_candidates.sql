@@ -19,7 +19,7 @@ WITH judged AS (
   FROM int.source_judgement AS j
   JOIN mart.source_performance AS p ON p.account_id = j.account_id AND p.campaign_id = j.campaign_id AND p.source_id = j.source_id
   JOIN int.bid_elasticity AS e ON e.account_id = j.account_id
-  -- Of many small sources a few have a conversion by luck.
+  -- Among many small sources, a few have a conversion by luck.
   WHERE j.verdict = 'earns' AND j.expected_return >= j.required_return AND p.clicks > 0 AND p.conversions >= (3::DOUBLE /* scale_min_conversions */)
 ),
 bounded AS (
@@ -60,7 +60,7 @@ WHERE j.safe_cpc > j.cpc
   AND CASE WHEN j.source_mode = 'allow_list' THEN j.list_rule = 'allowed' ELSE j.list_rule IS DISTINCT FROM 'blocked' END
   AND NOT EXISTS (SELECT 1 AS one FROM int.stopped AS b WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id)
 UNION ALL BY NAME
--- Those of a campaign at its limit that earn less than the campaign are left out.
+-- Leave out sources of a campaign at its limit that earn less than the campaign.
 SELECT
   j.account_id, j.campaign_id, c.campaign_name, j.source_id, 'acquitted' AS verdict,
   CASE WHEN c.source_mode = 'allow_list' THEN 'allow' ELSE 'unblock' END AS action,

@@ -14,7 +14,7 @@
 WITH found AS (
   SELECT b.account_id, 1 AS place_no, 'break' AS kind, b.campaign_id, b.campaign_name, NULL::VARCHAR AS place, 1 AS rows, b.verdict, b.reason, b.at_stake, b.action, 'mart.breaks' AS view_name
   FROM mart.breaks AS b
-  -- An account without money explains what stops for want of it.
+  -- If the account has no money, that explains the campaigns that stopped for lack of it.
   LEFT JOIN mart.budget_runway AS r ON r.account_id = b.account_id AND r.verdict = 'stopped'
   WHERE r.account_id IS NULL OR b.kind IN ('spend_jumped', 'ctr_collapsed')
   UNION ALL
@@ -25,7 +25,7 @@ WITH found AS (
   FROM mart.campaign_performance AS p
   WHERE p.verdict = 'loses'
   UNION ALL
-  -- A change of the last two weeks that still stands: another one would have to be judged first.
+  -- A recent change that is in force and made conversions dearer: judge it before making another one.
   SELECT i.account_id, 3, 'change', i.campaign_id, i.campaign_name, NULL, 1, i.verdict, 'after the change of ' || replace(i.changed_columns, '_', ' ') || ' ' || i.reason, i.at_stake, i.action, 'mart.change_impact'
   FROM mart.change_impact AS i
   JOIN main.campaign_history AS h ON h.account_id = i.account_id AND h.campaign_id = i.campaign_id AND h.version_no = i.version_no AND h.is_current

@@ -1,7 +1,7 @@
-// Package pagedata asks the published warehouse for what the report page shows. A section of the page is a file in
-// sql/: a title, and blocks of SQL with the kind in which each one is drawn. The SQL asks ready questions (as tables
-// of schema page), views of schema mart and tables of schema ops, all of one generation, so that a number on the page
-// is the number that "spendsync query" answers.
+// Package pagedata reads the data of the report page from the published warehouse. Each section of the page is a file
+// in sql/, with a title and blocks of SQL; a block also names the kind of table or chart that shows its rows. The SQL
+// reads the schemas mart and ops, and the answers of ready questions, which are tables of the schema page. All of it is
+// of one generation, so that a number on the page is the one that "spendsync query" prints.
 //
-// What is not known stays NULL on its way to the page. The package draws nothing and changes nothing.
+// Unknown values stay NULL. The package renders nothing and changes nothing.
 package pagedata

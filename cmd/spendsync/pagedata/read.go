@@ -13,14 +13,14 @@ import (
 	"spendsync/queries"
 )
 
-// questions are the ready questions whose answers the page shows, as tables of schema page, with as many rows as it
-// needs.
+// questions are the ready questions whose answers become tables of the schema page. rows sets the parameter rows of
+// those whose default does not suit the page.
 var (
 	questions = []string{"which_campaigns_pay", "last_week", "yesterday", "month"}
 	rows      = map[string]string{"last_week": "100000", "yesterday": "0"}
 )
 
-// Read reads all that a report shows, of one generation.
+// Read reads the data of the report page for all accounts, or for one, from one generation.
 func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page, err error) {
 	m, err := manifest.Read(dir)
 	if err != nil {
@@ -52,7 +52,7 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page
 	return r, nil
 }
 
-// ReadAccount asks the questions of one account, and then its sections.
+// ReadAccount reads the data of one account: first the ready questions, then the sections.
 func ReadAccount(ctx context.Context, s *duck.Session, name string) (a page.Account, err error) {
 	if err := prepare(ctx, s, name); err != nil {
 		return a, err
@@ -61,20 +61,20 @@ func ReadAccount(ctx context.Context, s *duck.Session, name string) (a page.Acco
 	if a.Head, err = table(ctx, s, read("head")); err != nil {
 		return a, err
 	}
-	for _, of := range sections() {
-		for i := range of.Blocks {
-			b, err := table(ctx, s, of.sql[i])
+	for _, sec := range sections() {
+		for i := range sec.Blocks {
+			b, err := table(ctx, s, sec.sql[i])
 			if err != nil {
 				return a, err
 			}
-			of.Blocks[i].Columns, of.Blocks[i].Rows = b.Columns, b.Rows
+			sec.Blocks[i].Columns, sec.Blocks[i].Rows = b.Columns, b.Rows
 		}
-		a.Sections = append(a.Sections, of.Section)
+		a.Sections = append(a.Sections, sec.Section)
 	}
 	return a, nil
 }
 
-// prepare makes the tables and macros that the sections use.
+// prepare creates the schema page: the tables and macros that the sections read.
 func prepare(ctx context.Context, s *duck.Session, account string) error {
 	if err := s.Choose(ctx, account); err != nil {
 		return err
@@ -87,9 +87,9 @@ func prepare(ctx context.Context, s *duck.Session, account string) error {
 		}
 		statements = append(statements, "CREATE TABLE page."+name+" AS "+q.With(map[string]string{"rows": rows[name]}))
 	}
-	for _, made := range strings.SplitAfter(read("prepare"), ";\n") {
-		if strings.TrimSpace(made) != "" {
-			statements = append(statements, made)
+	for _, statement := range strings.SplitAfter(read("prepare"), ";\n") {
+		if strings.TrimSpace(statement) != "" {
+			statements = append(statements, statement)
 		}
 	}
 	return s.Define(ctx, statements...)

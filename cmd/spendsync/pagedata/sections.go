@@ -12,23 +12,23 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// names are the files of the sections in the order of the page: first what a buyer asks each day, then what is opened
-// by who needs it.
+// names are the files of the sections, in the order of the page: first those that a media buyer needs each day, then
+// those that are folded.
 var names = []string{"tiles", "do", "changed", "spend", "campaigns", "sources", "creatives", "today", "money",
 	"settings",
 	"bids", "restated", "days", "sync", "thresholds"}
 
-// section is a section of the page before it is asked.
+// section is a section of the page whose blocks have no rows yet.
 type section struct {
 	page.Section
-	sql []string // of its blocks
+	sql []string // a query for each block
 }
 
-// head matches the line that begins a block: its kind, and a caption.
+// head matches the first line of a block: its kind, and optionally a caption.
 var head = regexp.MustCompile(`(?m)^-- Block (\w+)(?:: (.*))?\n`)
 
-// sections returns the sections of the page. A file opens with its title, and "-- Folded." if it is opened by who
-// needs it.
+// sections returns the sections of the page. A file begins with a line with its title, and a line "-- Folded." if the
+// page shows the section collapsed.
 func sections() (all []section) {
 	for _, name := range names {
 		text := read(name)

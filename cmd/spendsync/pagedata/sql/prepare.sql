@@ -1,29 +1,29 @@
--- What sections share: how numbers stand in a sentence, names, and the days with what came of them.
+-- Macros and tables that several sections use: numbers in sentences, names of campaigns, and days with their results.
 CREATE MACRO usd(x) AS CASE WHEN x < 0 THEN '−$' ELSE '$' END
   || CASE WHEN abs(x) >= 1000 THEN format('{:,}', round(abs(x))::BIGINT) ELSE printf('%.2f', abs(x)) END;
 CREATE MACRO share(x) AS CASE WHEN x < 0 THEN '−' ELSE '' END
   || CASE WHEN abs(x) < 0.0995 THEN printf('%.1f', 100 * abs(x)) ELSE format('{:,}', round(100 * abs(x))::BIGINT) END || chr(160) || '%';
 CREATE MACRO moved(x) AS CASE WHEN x >= 0 THEN '+' ELSE '' END || share(x);
 CREATE MACRO many(n, noun) AS format('{:,}', n::BIGINT) || ' ' || noun || CASE WHEN n = 1 THEN '' ELSE 's' END;
--- A number with its verdict: 11 pay, 1 loses, 2 are unclear.
+-- A count with its verdict: 11 pay, 1 loses, 2 are unclear.
 CREATE MACRO judged(n, word) AS n || ' ' || CASE WHEN word IN ('pays', 'loses') THEN word[:CASE WHEN n = 1 THEN -1 ELSE -2 END]
   WHEN word IN ('unclear', 'unknown') THEN CASE WHEN n = 1 THEN 'is ' ELSE 'are ' END || word ELSE replace(word, '_', ' ') END;
--- How many there are of each verdict, most first. words: one of each thing; NULL is not counted.
+-- The number of each verdict, most frequent first. words is a list of verdicts; NULLs are not counted.
 CREATE MACRO tally(words) AS array_to_string(list_transform(list_sort(list_transform(map_entries(histogram(words)),
   lambda e: {'n': -e.value::BIGINT, 'word': e.key})), lambda e: judged(-e.n, e.word)), ', ');
--- What a section is about: to be acted on, to be watched, unknown without a row, or fine.
+-- The state of a section: act on it, watch it, unknown if it has no rows, or fine.
 CREATE MACRO tone(acts, watches) AS CASE WHEN bool_or(acts) THEN 'act' WHEN bool_or(watches) THEN 'watch' WHEN count(*) = 0 THEN 'unknown' ELSE 'fine' END;
 CREATE MACRO on_day(d) AS strftime(d, '%a %-d %b');
 CREATE MACRO plain_value(v) AS regexp_replace(v, '([.][0-9][0-9])0+$', '\1');
 
--- Two campaigns may have one name: then it is followed by the ID, and only then.
+-- If two campaigns have the same name, add the ID.
 CREATE TABLE page.named AS
 SELECT n.campaign_id, CASE WHEN trim(coalesce(n.name, '')) = '' THEN n.campaign_id
   WHEN count(*) OVER (PARTITION BY n.name) > 1 THEN n.name || ' (' || n.campaign_id || ')' ELSE n.name END AS label
 FROM (SELECT d.campaign_id, arg_max(d.campaign_name, d.report_date) AS name FROM mart.campaign_day AS d GROUP BY d.campaign_id) AS n;
 CREATE MACRO label(id) AS coalesce((SELECT n.label FROM page.named AS n WHERE n.campaign_id = id), id);
 
--- Days, with the week that ends on each: of known days alone, the conversions to come counted in.
+-- Days, each with the sums of the week that ends on it: of known days only, with the conversions still to come.
 CREATE TABLE page.day AS
 WITH day AS (
   SELECT

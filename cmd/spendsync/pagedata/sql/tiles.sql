@@ -15,7 +15,7 @@ spark AS (
   FROM page.day AS d
   WHERE d.state IN ('complete', 'final') AND d.report_date > (SELECT max(o.report_date) - 14 FROM page.day AS o WHERE o.state IN ('complete', 'final'))
 )
--- better: whether a higher number is good; NULL: neither.
+-- better: whether a higher number is good; NULL: neither good nor bad.
 SELECT 1 AS place, 'Spend' AS label, w.spend AS value, 'money' AS unit, w.spend_change AS change, 'change' AS change_unit, NULL::BOOLEAN AS better,
   '7 days to ' || on_day(w.window_to) || ', against the 7 before' || CASE WHEN w.days_known < 7 THEN ', ' || w.days_known || ' of them known' ELSE '' END || coalesce('. Yesterday ' || usd(y.spend) || ', ' || moved(y.spend_change) || ' on its usual', '') AS note,
   s.spend AS spark
