@@ -152,6 +152,16 @@ func (c *Client) Answered() bool { return c.isAnswered.Load() }
 // (see [ReadError.DoubtsURL]) ends a read after a few attempts, because waiting does not correct a URL.
 func (c *Client) Untried() { c.isUntried.Store(true) }
 
+// WaitsUntil returns until when requests wait for the limit per minute or for a pause that the service asked for; the
+// zero time if none waits. It is safe to call at any time.
+func (c *Client) WaitsUntil() time.Time {
+	until := c.limit.waitsUntil()
+	if pause := c.breaker.paused(); pause > 0 {
+		until = latest(until, time.Now().Add(pause))
+	}
+	return until
+}
+
 // Stats returns what the client has done so far. It may be called at any time.
 func (c *Client) Stats() Stats {
 	return Stats{

@@ -83,6 +83,20 @@ func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	return l.ended[0].Add(limitWindow), false
 }
 
+// waitsUntil returns when the first waiting request may be sent; the zero time if no request waits, or if that is not
+// known.
+func (l *limiter) waitsUntil() time.Time {
+	if l == nil || len(l.turn) == 0 {
+		return time.Time{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open+len(l.ended) < l.limit || len(l.ended) == 0 {
+		return time.Time{}
+	}
+	return l.ended[0].Add(limitWindow)
+}
+
 // release records that the request ended, or that it was not sent after all.
 func (l *limiter) release(sent bool) {
 	if l == nil {

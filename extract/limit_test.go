@@ -94,3 +94,40 @@ func isContract(err error) bool {
 	e, ok := err.(*ReadError)
 	return ok && e.Err == ErrContract // three replies in a row that were no JSON
 }
+
+// TestClient_WaitsUntil: a client knows until when its requests wait, for its own limit and for a pause that the
+// service asked for.
+func TestClient_WaitsUntil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, failed := time.Now(), false
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if time.Since(start) > time.Minute && !failed {
+				failed = true
+				return answerWith(503, "", "Retry-After", "90")
+			}
+			return answerWith(200, pageOf(lines(1), placed(1, 3, 1, 1)))
+		}), func(o *Options) { o.PerMinute = 2 })
+		at := func(since, want time.Duration) {
+			t.Helper()
+			time.Sleep(time.Until(start.Add(since)))
+			if got := c.WaitsUntil(); want == 0 && !got.IsZero() || want > 0 && !got.Equal(start.Add(want)) {
+				t.Errorf("after %v it waits until %v after the start, want %v", since, got.Sub(start), want)
+			}
+		}
+		at(0, 0)
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if _, err := walk(t, dayOf(t.Context(), c, testDay, 3)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		at(time.Second, limitWindow)
+		at(2*time.Second+limitWindow, limitWindow+90*time.Second)
+		wg.Wait()
+		if got := c.WaitsUntil(); !got.IsZero() {
+			t.Errorf("nothing waits, and it waits until %v", got)
+		}
+	})
+}

@@ -156,7 +156,7 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 	defer func() { d.now, d.only = real, nil }()
 	d.only = func([]queries.Query) []queries.Query { return nil }
 	shown := cli.NewScreen(d.stderr)
-	bar := shown.Progress("syncs", len(times))
+	bar := shown.Progress("syncs", len(times), nil)
 	defer bar.Done()
 	r := &runner{d.call}
 	restated := 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
@@ -30,7 +31,10 @@ func (r *runner) newJob() job.Job {
 		RunID: r.runID, Account: cfg.Account, DataDir: cfg.DataDir, Version: version(), Store: r.loadOptions(),
 		Plan: r.planOptions(), Concurrency: r.limits.concurrency, RequestsPerMinute: cfg.RequestsPerMinute,
 		Service: cfg.Service(), Own: r.ownFiles(cfg.DataDir), StopGrace: r.limits.grace,
-		Now: r.now, Log: r.log, Progress: func(kind string, n int) job.Bar { return r.screen.Progress(kind, n) },
+		Now: r.now, Log: r.log,
+		Progress: func(kind string, n int, waitsUntil func() time.Time) job.Bar {
+			return r.screen.Progress(kind, n, waitsUntil)
+		},
 	}
 }
 

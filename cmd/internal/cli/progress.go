@@ -42,39 +42,51 @@ func (s *Screen) setBars(bars *mpb.Progress) {
 
 // Bar shows how far a reading is: days, rows, rows a second, time left.
 type Bar struct {
-	screen  *Screen
-	bars    *mpb.Progress
-	bar     *mpb.Bar // nil: there is no terminal
-	rows    atomic.Int64
-	start   time.Time
-	stepped atomic.Int64 // when the bar last moved, in nanoseconds since start
+	screen     *Screen
+	bars       *mpb.Progress
+	bar        *mpb.Bar // nil: there is no terminal
+	waitsUntil func() time.Time
+	rows       atomic.Int64
+	start      time.Time
+	stepped    atomic.Int64 // when the bar last moved, in nanoseconds since start
 }
 
-// Progress starts a bar for n entities of a kind; without a terminal it shows nothing.
-func (s *Screen) Progress(kind string, n int) *Bar {
-	b := &Bar{screen: s, start: time.Now()}
+// Progress starts a bar for n entities of a kind; without a terminal it shows nothing. waitsUntil returns until when
+// the reading is known to wait, or the zero time; it may be nil.
+func (s *Screen) Progress(kind string, n int, waitsUntil func() time.Time) *Bar {
+	b := &Bar{screen: s, start: time.Now(), waitsUntil: waitsUntil}
 	if !s.Terminal || n == 0 {
 		return b
 	}
 	b.bars = mpb.New(mpb.WithOutput(s.out), mpb.WithWidth(24), mpb.WithRefreshRate(120*time.Millisecond))
 	s.setBars(b.bars)
 	b.bar = b.bars.AddBar(int64(n), mpb.PrependDecorators(decor.CountersNoUnit(kind+" %d/%d")),
-		mpb.AppendDecorators(decor.Any(b.pace)), mpb.BarRemoveOnComplete())
+		mpb.AppendDecorators(decor.Any(func(at decor.Statistics) string {
+			wait := time.Duration(0)
+			if waitsUntil != nil {
+				wait = time.Until(waitsUntil())
+			}
+			return b.pace(time.Since(b.start), wait, at.Current, at.Total)
+		})), mpb.BarRemoveOnComplete())
 	return b
 }
 
-// pace returns the rows so far, and the time left at that pace or, if nothing came for a while, how long it has been.
-func (b *Bar) pace(at decor.Statistics) (text string) {
-	took := time.Since(b.start)
+// pace describes a bar that has run for a time: the rows so far, and the known wait, the time left at the pace of the
+// steps that are done or, if no step ended for a while, how long that has been.
+func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string) {
 	if rows := b.rows.Load(); rows > 0 {
 		text = fmt.Sprintf("%s rows, %s/s ", Grouped(rows), Grouped(int64(float64(rows)/max(took.Seconds(), 0.001))))
 	}
-	idle := took - time.Duration(b.stepped.Load())
+	stepped := time.Duration(b.stepped.Load())
+	idle := took - stepped
 	switch {
+	case wait > time.Second:
+		text += fmt.Sprintf("limit of requests: goes on in %v", wait.Round(time.Second))
 	case idle > 3*time.Second:
-		text += fmt.Sprintf("waiting %v: the limit of requests, or slow replies", idle.Round(time.Second))
-	case at.Current > 0:
-		left := took * time.Duration(at.Total-at.Current) / time.Duration(at.Current)
+		text += fmt.Sprintf("waiting %v for replies", idle.Round(time.Second))
+	case current > 0:
+		// Between two steps the time left shrinks: it is measured from the last step.
+		left := max(0, stepped*time.Duration(total-current)/time.Duration(current)-idle)
 		text += left.Round(time.Second).String() + " left"
 	}
 	return text

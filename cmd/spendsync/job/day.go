@@ -86,7 +86,7 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 		case step.Attempts < maxReads:
 			b.earlier = append(b.earlier, read.hash)
 			work.seen.add(read.Rows)
-			r.s.Log.Warn("the day is not proven; it is read again", "day", day.String(), "attempt", step.Attempts, "of",
+			r.s.Log.Info("the day is not proven; it is read again", "day", day.String(), "attempt", step.Attempts, "of",
 				maxReads, "error", unproven)
 		case read.Pages < 2 || read.seen.Total < 0:
 			return nil, err
@@ -102,7 +102,7 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 func (r *dayReader) lastReading(
 	ctx context.Context, b beside, whole *dayRead, why error, work *dayWork, step *schema.Step,
 ) (*dayRead, error) {
-	r.s.Log.Warn("the day is not proven; it is read campaign by campaign", "day", b.day.String(), "error", why)
+	r.s.Log.Info("the day is not proven; it is read campaign by campaign", "day", b.day.String(), "error", why)
 	step.Attempts++
 	read, err := r.byCampaign(ctx, b, whole, work)
 	if err == nil {

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -72,8 +73,8 @@ func (c *copiedDays) hasAny() bool {
 // reading on is pointless.
 func (s *session) readDays(ctx context.Context, key *answer[keyProof]) *copiedDays {
 	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
-	r := &dayReader{s: s, key: key, totals: &controlTotals{s: s}, bar: s.progress("days", len(s.plan.Read)),
-		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
+	r := &dayReader{s: s, key: key, totals: &controlTotals{s: s}, inFlight: semaphore.NewWeighted(maxRowsInFlight),
+		bar: s.progress("days", len(s.plan.Read), s.Report)}
 	defer r.bar.Done()
 	c := &copiedDays{planned: s.plan.Read, totals: r.totals}
 	var mu sync.Mutex // guards c.days
@@ -96,6 +97,7 @@ func (s *session) readDays(ctx context.Context, key *answer[keyProof]) *copiedDa
 	}
 	fatal := g.Wait()
 	c.stopped = ctx.Err() != nil
+	c.warnOfFailed(s.Log)
 	if err := r.totals.failed; err != nil {
 		c.findings = append(c.findings, finding{what: "control totals", err: err})
 	}
@@ -143,8 +145,9 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 		c.err = nil
 	case c.err != nil:
 		c.step.Outcome = "failed"
-		if ctx.Err() == nil {
-			r.s.Log.Warn(ofFailedDay(c.err), "day", c.step.Unit, "attempts", c.step.Attempts, "error", c.err)
+		if errors.Is(c.err, extract.ErrAuth) && ctx.Err() == nil { // said before the settings are read, which may take minutes
+			r.s.Log.Warn("the report refused the user or password: no day can be read; the settings are read all the same",
+				"day", c.step.Unit, "error", c.err)
 		}
 	default:
 		c.isStaged = true
@@ -160,13 +163,30 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	return c
 }
 
-// ofFailedDay is the log message for a failed day. A run logs refused credentials before it reads the settings, which
-// may take minutes.
-func ofFailedDay(err error) string {
-	if errors.Is(err, extract.ErrAuth) {
-		return "the report refused the user or password: no day can be read; the settings are read all the same"
+// warnOfFailed logs the days that are not proven: one line for each cause, with the first error of its days.
+func (c *copiedDays) warnOfFailed(log *slog.Logger) {
+	byCause := map[string][]*copiedDay{}
+	var causes []string
+	for _, d := range c.days {
+		if d.err == nil || errors.Is(d.err, extract.ErrAuth) || errors.Is(d.err, context.Canceled) {
+			continue
+		}
+		cause := reasonOf(d.err)
+		if byCause[cause] == nil {
+			causes = append(causes, cause)
+		}
+		byCause[cause] = append(byCause[cause], d)
 	}
-	return "the day is not proven; what was published of it stands"
+	for _, cause := range causes {
+		days := byCause[cause]
+		slices.SortFunc(days, func(a, b *copiedDay) int { return int(a.Day - b.Day) })
+		var dates []schema.Date
+		for _, d := range days {
+			dates = append(dates, d.Day)
+		}
+		log.Warn("days are not proven; what was published of them stands", "count", len(days), "days", cli.Days(dates),
+			"error", days[0].err)
+	}
 }
 
 // describe adds the outcome to the day's line in the ledger.

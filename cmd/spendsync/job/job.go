@@ -44,10 +44,14 @@ type Job struct {
 
 	Now      func() time.Time
 	Log      *slog.Logger
-	Progress func(what string, n int) Bar // nil disables progress
+	Progress Progress // nil disables progress
 
 	trial *StoredAccount // makes the run a trial, with the state that syncs have stored; nil: a normal run
 }
+
+// Progress starts to show a phase that reads n entities of a kind. waitsUntil returns until when its requests are known
+// to wait, or the zero time.
+type Progress func(kind string, n int, waitsUntil func() time.Time) Bar
 
 // Bar shows the progress of one phase. Its methods may be called from several goroutines.
 type Bar interface {
@@ -85,12 +89,12 @@ type session struct {
 	asking  sync.WaitGroup // of the background requests, which end with the run
 }
 
-// progress starts to show a phase.
-func (r *session) progress(what string, n int) Bar {
+// progress starts to show a phase that asks one client.
+func (r *session) progress(kind string, n int, client *extract.Client) Bar {
 	if r.Progress == nil {
 		return noBar{}
 	}
-	return r.Progress(what, n)
+	return r.Progress(kind, n, client.WaitsUntil)
 }
 
 // noBar shows nothing.

@@ -28,7 +28,7 @@ func TestLost_IsReportedUntilARunHasEndedWithIt(t *testing.T) {
 		},
 		"a signal": func(w *world) {
 			ctx, cancel := context.WithCancel(w.t.Context())
-			w.job.Progress = func(string, int) Bar { return cancelBar{cancel} }
+			w.job.Progress = func(string, int, func() time.Time) Bar { return cancelBar{cancel} }
 			res, err := w.next().Sync(ctx)
 			w.want(res, err, exit.Stopped)
 			w.job.Progress = nil

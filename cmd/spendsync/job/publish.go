@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
 	"spendsync/load"
 	"spendsync/load/manifest"
@@ -141,12 +142,17 @@ func (r *run) publishedRow(o load.Preview) schema.Run {
 }
 
 func logAtRisk(log *slog.Logger, o load.Preview) {
-	for _, d := range o.NewlyLost {
-		log.Warn("a report day is lost: it left the reach before it was proven", "day", d.String())
+	if len(o.NewlyLost) > 0 {
+		log.Warn("report days are lost: they left the reach before they were proven", "count", len(o.NewlyLost),
+			"days", cli.Days(o.NewlyLost))
 	}
-	for _, c := range AtRisk(o.Coverage) {
-		log.Warn("a report day leaves the reach soon and is not proven",
-			"day", c.ReportDate.String(), "days_left", c.DaysUntilUnreachable, "state", c.State)
+	if days := AtRisk(o.Coverage); len(days) > 0 {
+		var dates []schema.Date
+		for _, c := range days {
+			dates = append(dates, c.ReportDate)
+		}
+		log.Warn("report days leave the reach soon and are not proven", "count", len(days), "days", cli.Days(dates),
+			"days_left", days[0].DaysUntilUnreachable)
 	}
 }
 

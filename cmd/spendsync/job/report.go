@@ -212,7 +212,9 @@ func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error)
 		ids := slices.DeleteFunc(campaignsIn(days), func(id string) bool { return !p.witnesses[id] })
 		p.proofs = append(p.proofs, "the report has campaign "+ids[0]+" of the account")
 	}
-	r.s.Log.Info("the account is proven", "by", p.proofs)
+	if len(p.proofs) > 0 {
+		r.s.Log.Info("the account is proven", "by", p.proofs)
+	}
 }
 
 // logForeign logs the campaigns of a reply that is not proven to be the account's. Only the log may name them: nothing

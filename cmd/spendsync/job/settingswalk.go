@@ -91,7 +91,7 @@ func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 			due = append(due, dueCampaign{extract.Entity{ID: id}, &e, schema.InstantOf(n.s.Now())})
 		})
 	n.s.Log.Info("reading settings", "campaigns", len(due), "archived_and_settled", n.read.skipped)
-	bar := n.s.progress("campaigns", len(due))
+	bar := n.s.progress("campaigns", len(due), n.s.API)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
 	for _, c := range due {

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"testing"
+	"time"
+)
+
+// TestBar_KnownWaitsCountDown: a wait whose end is known counts down, and one for replies up. Between two steps the time
+// left does not grow.
+func TestBar_KnownWaitsCountDown(t *testing.T) {
+	b := &Bar{}
+	b.stepped.Store(int64(30 * time.Second)) // 30 of 36 after 30 seconds
+	for _, c := range []struct {
+		took, wait time.Duration
+		want       string
+	}{
+		{30 * time.Second, 0, "6s left"},
+		{32 * time.Second, 0, "4s left"},
+		{33 * time.Second, 57 * time.Second, "limit of requests: goes on in 57s"},
+		{80 * time.Second, 10 * time.Second, "limit of requests: goes on in 10s"},
+		{42 * time.Second, 0, "waiting 12s for replies"},
+		{42 * time.Second, -time.Hour, "waiting 12s for replies"},
+	} {
+		if got := b.pace(c.took, c.wait, 30, 36); got != c.want {
+			t.Errorf("after %v, waiting %v: %q, want %q", c.took, c.wait, got, c.want)
+		}
+	}
+	if got := b.pace(time.Second, 0, 0, 36); got != "" {
+		t.Errorf("before the first step: %q", got)
+	}
+}

@@ -1,0 +1,25 @@
+package job
+
+import (
+	"strings"
+	"testing"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
+)
+
+// TestWarnings_AreOneForACause: the days of an outage are one line with their number.
+func TestWarnings_AreOneForACause(t *testing.T) {
+	w := newWorld(t)
+	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Path: "/ads/spend-report"})
+	w.sync(exit.Unreachable)
+	var of []string
+	for line := range strings.Lines(w.log.String()) {
+		if strings.Contains(line, "level=WARN") && strings.Contains(line, "proven") {
+			of = append(of, line)
+		}
+	}
+	if len(of) != 2 || !strings.Contains(of[0], "count=33") || !strings.Contains(of[1], "count=3") {
+		t.Errorf("%d warnings:\n%s", len(of), strings.Join(of, ""))
+	}
+}
