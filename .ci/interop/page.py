@@ -81,7 +81,7 @@ def same(table, headings, sql):
 same("days-1", ["Spend", "Rows"], "SELECT report_date::VARCHAR, spend, rows FROM ops_day_coverage")
 same("spend-2", ["Spend", "Conversions so far"], """SELECT c.report_date::VARCHAR, coalesce(sum(s.spend), 0), sum(s.conversions) FROM ops_day_coverage AS c
   LEFT JOIN spend_daily AS s USING (report_date) GROUP BY c.report_date""")
-same("campaigns-1", ["Spend", "Conv.", "CTR"], """SELECT campaign_id, sum(spend), sum(conversions), sum(clicks)::DOUBLE / nullif(sum(impressions), 0)
+same("campaigns-1", ["Spend", "CTR"], """SELECT campaign_id, sum(spend), sum(clicks)::DOUBLE / nullif(sum(impressions), 0)
   FROM day30 GROUP BY campaign_id""")
 for table in ("sources-1", "sources-3"):
     if page.rows[table]:

@@ -116,9 +116,10 @@ func (a *app) commands() *cobra.Command {
 			root.AddCommand(command)
 		}
 	}
-	for _, command := range []*cobra.Command{newConfigTopic(t), newGuideTopic(t)} {
-		command.Hidden = true // topics of help
-		root.AddCommand(command)
+	topics := []*cobra.Command{newConfigTopic(t), newGuideTopic(t)}
+	for _, topic := range topics {
+		topic.Hidden = true // but for help
+		root.AddCommand(topic)
 	}
 	root.SetHelpCommandGroupID("keep")
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -131,11 +132,37 @@ func (a *app) commands() *cobra.Command {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	help, _, _ := root.Find([]string{"help"})
+	offered := help.ValidArgsFunction
+	help.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion,
+		cobra.ShellCompDirective) {
+		names, directive := offered(cmd, args, typed)
+		for _, topic := range topics {
+			if len(args) == 0 && strings.HasPrefix(topic.Name(), typed) {
+				names = append(names, cobra.CompletionWithDesc(topic.Name(), topic.Short))
+			}
+		}
+		return names, directive
+	}
 	help.Args = func(_ *cobra.Command, args []string) error { // or it would not fail
 		_, _, err := root.Find(args)
 		return err
 	}
 	return root
+}
+
+// completeNames offers a shell the names that begin as typed. A name of schema main is offered as it is asked, without
+// the schema, and working tables only to somebody who types their schema.
+func completeNames(all func() []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+		for _, name := range all() {
+			name = strings.TrimPrefix(name, "main.")
+			isWorking := strings.HasPrefix(name, "int.") && !strings.HasPrefix(typed, "int")
+			if strings.HasPrefix(name, typed) && !isWorking {
+				names = append(names, name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // flagName is the name of a flag in a text of usage.

@@ -195,6 +195,11 @@ func TestGuide_FitsAnAssistant(t *testing.T) {
 	if got := w.must("guide"); got != queries.Guide {
 		t.Errorf("guide prints %q", got)
 	}
+	for line := range strings.Lines(queries.Guide) {
+		if len(line) > 81 || strings.HasPrefix(line, "|") {
+			t.Errorf("'help guide' prints a line that a terminal of 80 columns breaks, or a table: %s", line)
+		}
+	}
 	_, sql, _ := strings.Cut(queries.Guide, "```sql\n")
 	sql, _, _ = strings.Cut(sql, "```")
 	for statement := range strings.SplitSeq(strings.TrimSpace(sql), ";\n") {

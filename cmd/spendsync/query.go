@@ -53,7 +53,8 @@ Elsewhere it is CSV with every digit. An .xlsx file is a workbook with typed cel
 nothing else is reached, and one statement that reads is answered at a time. Answers in CSV and Parquet pass through
 $TMPDIR whole, and so does any other that is larger than the memory limit: it needs the room, 1 GiB at most beside the
 answer. CSV puts an apostrophe before texts that a spreadsheet would run as a formula; --raw leaves them as they are. In
-CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.
+CSV an empty cell is NULL and "" an empty text. Days are Chicago's; instants are Chicago's to the minute in a table on a
+terminal, and UTC elsewhere.
 
 Under every answer stands as of when it is, which day is open, which of the days asked for are missing or lost and, if
 it has conversions, a CPA or an ROI, of how many days the conversions still arrive, and what share of them is to come.
@@ -77,10 +78,8 @@ store of several accounts publishes one for each.
   spendsync query --account acme last_week
   spendsync query sources_to_block --format request | jq -c .body
   spendsync query -c - --format json < question.sql | jq .[0]`,
-		Args: cobra.ArbitraryArgs,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return answer.Names(), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeNames(answer.Names),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd.Context(), args, cmd.Flags().Changed("command"), cmd.InOrStdin())
 		},

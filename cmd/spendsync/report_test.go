@@ -273,8 +273,16 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		for heading, column := range map[string]string{"Spend": "spend", "CPA": "cpa_expected",
 			"Profit": "profit_expected",
 			"ROI":    "roi_expected", "CPA change": "cpa_change",
-			"Conv.": "conversions"} {
+			"Conv.": "conversions_expected"} {
 			same(id+" "+column, shown[id][heading], pays[id][column], row[column], book[id][column], told[id][column])
+		}
+		// A reader who divides one cell of a row by another finds the third.
+		var n [3]float64
+		for i, heading := range []string{"Spend", "Conv.", "CPA"} {
+			n[i], _ = strconv.ParseFloat(shown[id][heading], 64)
+		}
+		if math.Abs(n[0]/n[1]-n[2]) > 1e-6*n[2] {
+			t.Errorf("%s: $%v for %v conversions, and a CPA of $%v", id, n[0], n[1], n[2])
 		}
 		if shown[id]["Verdict"] != strings.ReplaceAll(row["verdict"], "_", " ") ||
 			row["verdict"] != pays[id]["verdict"] {
@@ -474,6 +482,14 @@ func TestReport_TellsTheStory(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
+	}
+	if n := strings.Count(text, "vs. the 7 days before"); n != 4 {
+		t.Errorf("%d tiles have what their change is against, want 4", n)
+	}
+	_, changes, _ := strings.Cut(html, `data-table="a1-changed-1"`)
+	changes, _, _ = strings.Cut(changes, "</table>")
+	if !strings.Contains(changes, "too few conversions") || strings.Contains(changes, ">unclear<") {
+		t.Errorf("the effect of a change is unclear without a reason:\n%s", changes)
 	}
 	if strings.Contains(text, "(C1") {
 		t.Error("the page has an ID beside a name that no other campaign has")

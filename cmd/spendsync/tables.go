@@ -28,10 +28,8 @@ No store is needed: the views are those that this version publishes.`,
   spendsync tables spend_daily
   spendsync tables mart.campaign_performance
   spendsync tables --all | grep -i restated`,
-		Args: cobra.ArbitraryArgs,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return dictionary.Names(), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeNames(dictionary.Names),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answer, text, err := c.tables(cmd.Context(), args)
 			if err != nil {

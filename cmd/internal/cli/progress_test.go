@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestBar_KnownWaitsCountDown: a wait whose end is known counts down, and one for replies up. Between two steps the time
+// TestBar_KnownWaitsCountDown: a wait whose end is known counts down, one for replies counts up. Between steps the time
 // left does not grow.
 func TestBar_KnownWaitsCountDown(t *testing.T) {
 	b := &Bar{}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
 )
@@ -150,6 +151,51 @@ func TestTableColumn_RoundsOnlyWhereAPersonReads(t *testing.T) {
 		if got := c.column.text(c.value, false); got != c.value {
 			t.Errorf("%s %s loses digits for a program: %s", c.column.name, c.value, got)
 		}
+	}
+}
+
+// TestTable_InstantsAreChicagos: a person reads instants in the time of the days, and the end says so. Without a width
+// they are as a program reads them.
+func TestTable_InstantsAreChicagos(t *testing.T) {
+	seen := tableColumn{"seen_at", formInstant, ""}
+	for _, c := range []struct{ value, person, program string }{
+		{"2026-12-02T00:30:02.123456Z", "2026-12-01 18:30", "2026-12-02T00:30:02Z"},
+		{"2026-07-02T04:59:59Z", "2026-07-01 23:59", "2026-07-02T04:59:59Z"},
+		{"infinity", "infinity", "infinity"},
+	} {
+		if got := seen.text(c.value, true); got != c.person {
+			t.Errorf("%s for a person: %s, want %s", c.value, got, c.person)
+		}
+		if got := seen.text(c.value, false); got != c.program {
+			t.Errorf("%s for a program: %s, want %s", c.value, got, c.program)
+		}
+	}
+	for width, want := range map[int]bool{0: false, 80: true} {
+		g := &grid{columns: []tableColumn{seen}, width: width}
+		g.lay([][]cell{g.cells([]schema.Null[string]{schema.Some("2026-12-02T00:30:02Z")})}, Question{}, false)
+		var b bytes.Buffer
+		w := bufio.NewWriter(&b)
+		Rendering{Result: &duck.Result{Count: 1}, Width: width}.writeEnd(w, 1, 0, g.showsInstants())
+		w.Flush()
+		if got := strings.Contains(b.String(), "Times are Chicago's."); got != want {
+			t.Errorf("width %d: %q", width, b.String())
+		}
+	}
+}
+
+// TestTable_ACompleteChange: the values of a change are never cut; its line is broken at words.
+func TestTable_ACompleteChange(t *testing.T) {
+	g := &grid{columns: []tableColumn{{name: "change"}, {name: "verdict"}}, width: 40}
+	rows := [][]cell{g.cells([]schema.Null[string]{schema.Some("daily spend limit 869.47 -> 173.89"),
+		schema.Some("unclear")})}
+	g.lay(rows, Question{}, false)
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	g.write(w, rows, true)
+	w.Flush()
+	if !strings.Contains(b.String(), "869.47") || !strings.Contains(b.String(), "173.89") ||
+		!strings.Contains(b.String(), "unclear") {
+		t.Errorf("%s", b.String())
 	}
 }
 

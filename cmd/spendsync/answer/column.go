@@ -3,16 +3,17 @@ package answer
 import (
 	"cmp"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/load/duck"
 	"spendsync/queries"
+	"spendsync/schema"
 )
 
 // unit is how a person reads the numbers of a column.
@@ -77,7 +78,7 @@ func (c tableColumn) isVerdict() bool {
 
 // isProse reports whether the column's texts are sentences, which are broken at words and never cut.
 func (c tableColumn) isProse() bool {
-	prose := []string{"what_to_do", "action", "happened", "message", "meaning", "question", "reason"}
+	prose := []string{"what_to_do", "action", "happened", "message", "meaning", "question", "reason", "change"}
 	return c.form == formText && slices.Contains(prose, c.name)
 }
 
@@ -117,15 +118,19 @@ func (c tableColumn) mayCut() bool {
 		(!c.isVerdict() || c.isProse())
 }
 
-// fraction is of a second: too fine to read.
-var fraction = regexp.MustCompile(`\.[0-9]+Z$`)
-
-// text returns the displayed text of a value. Only a person's number is rounded, has a dollar sign and its thousands
-// grouped.
+// text returns the displayed text of a value. A person reads instants as Chicago's time, to the minute, and numbers
+// that are rounded, with a dollar sign and their thousands grouped.
 func (c tableColumn) text(value string, forPerson bool) string {
 	switch {
 	case c.form == formInstant:
-		return fraction.ReplaceAllString(value, "Z")
+		at, err := time.Parse(time.RFC3339, value)
+		if err != nil { // infinity
+			return value
+		}
+		if !forPerson {
+			return at.Truncate(time.Second).Format(time.RFC3339)
+		}
+		return at.In(schema.Chicago()).Format("2006-01-02 15:04")
 	case !forPerson || !c.isNumber() || !c.hasThousands():
 		return value
 	}

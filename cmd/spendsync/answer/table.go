@@ -59,7 +59,7 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	if total == 0 && n.Width > 0 {
 		w.WriteString("No rows.\n")
 	}
-	n.writeEnd(w, total, left)
+	n.writeEnd(w, total, left, g.showsInstants())
 	return nil
 }
 
@@ -82,6 +82,11 @@ func (g *grid) span(rows [][]cell) string {
 	return ""
 }
 
+// showsInstants reports whether a person sees a column of instants.
+func (g *grid) showsInstants() bool {
+	return g.width > 0 && slices.ContainsFunc(g.shown, func(i int) bool { return g.columns[i].form == formInstant })
+}
+
 // shared returns the value that all rows have in a column; empty: they have several, or NULL.
 func (g *grid) shared(column string, rows [][]cell) string {
 	i := slices.IndexFunc(g.columns, func(c tableColumn) bool { return c.name == column })
@@ -93,10 +98,13 @@ func (g *grid) shared(column string, rows [][]cell) string {
 }
 
 // writeEnd writes what is left out, how many rows there are, how the answer is misread, and the facts.
-func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int) {
+func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int, hasInstants bool) {
 	var lines []string
 	if left > 0 {
 		lines = append(lines, "and "+cli.Count(left, "more column")+": --wide")
+	}
+	if hasInstants && shown > 0 {
+		lines = append(lines, "Times are Chicago's.")
 	}
 	if n.Result.Count == 1 && n.Question.Alone != "" {
 		lines = append(lines, n.Question.Alone)

@@ -145,9 +145,9 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 		c.err = nil
 	case c.err != nil:
 		c.step.Outcome = "failed"
-		if errors.Is(c.err, extract.ErrAuth) && ctx.Err() == nil { // said before the settings are read, which may take minutes
-			r.s.Log.Warn("the report refused the user or password: no day can be read; the settings are read all the same",
-				"day", c.step.Unit, "error", c.err)
+		if errors.Is(c.err, extract.ErrAuth) && ctx.Err() == nil { // at once: reading the settings may take minutes
+			r.s.Log.Warn("the report refused the user or password: no day can be read; the settings are read all the "+
+				"same", "day", c.step.Unit, "error", c.err)
 		}
 	default:
 		c.isStaged = true

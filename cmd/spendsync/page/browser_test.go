@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -248,6 +249,19 @@ func TestPage_InARealBrowser(t *testing.T) {
 			}
 		}
 	})
+	t.Run("folds the campaigns that pay on a phone", func(t *testing.T) {
+		b.t = t
+		const shown = `[...document.querySelectorAll('.t-campaigns tr:%s td')].filter(e => e.offsetWidth > 0).length /
+			document.querySelectorAll('.t-campaigns tr:%[1]s').length`
+		for w, want := range map[int64]bool{390: true, 1280: false} {
+			b.width(w)
+			pays, others := evaluate[float64](b, fmt.Sprintf(shown, "has(.c-pays)")),
+				evaluate[float64](b, fmt.Sprintf(shown, "has(.c-loses)"))
+			if (pays == 1) != want || others < 4 {
+				t.Errorf("at %d px a campaign that pays has %v values, one that loses %v", w, pays, others)
+			}
+		}
+	})
 	var shots [][]byte
 	for _, scheme := range []string{"light", "dark"} {
 		t.Run("can be read in "+scheme, func(t *testing.T) {
@@ -305,10 +319,13 @@ func TestSummary_IsOneSheetEach(t *testing.T) {
 	if sheets := bytes.Count(pdf, []byte("/Type /Page\n")); sheets != len(r.Accounts) {
 		t.Errorf("%d sheets for %d accounts", sheets, len(r.Accounts))
 	}
-	for _, w := range []int64{390, 1280} {
+	for _, w := range []int64{390, 800, 1280} {
 		b.width(w)
 		if got := evaluate[int64](b, `document.documentElement.scrollWidth`); got > w {
 			t.Errorf("at %d px it is %d px wide: %s", w, got, evaluate[string](b, widest))
+		}
+		if cut := evaluate[string](b, cutTables); cut != "" {
+			t.Errorf("at %d px columns are cut off: %s", w, cut)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func show(format string, value schema.Null[string]) template.HTML {
 	text := ""
 	switch format {
 	case "text":
-		text = plain(value.V, 300)
+		text = isoDay.ReplaceAllStringFunc(plain(value.V, 300), dayOf)
 	case "ids": // to be copied, so never cut
 		return template.HTML("<code>" + template.HTMLEscapeString(plain(value.V, math.MaxInt)) + "</code>")
 	case "time":
@@ -117,7 +118,7 @@ func spell(format string, v float64) string {
 	case "number":
 		return minus + trimmed(grouped(a, 2))
 	}
-	if a == math.Trunc(a) {
+	if a == math.Trunc(a) || a >= 100 {
 		return minus + grouped(a, 0)
 	}
 	return minus + grouped(a, 1)
@@ -206,6 +207,18 @@ func iso(us string) string {
 		return ""
 	}
 	return time.UnixMicro(n).UTC().Format(time.RFC3339)
+}
+
+// isoDay is a day as an answer spells it within a sentence.
+var isoDay = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
+
+// dayOf is a day as the page's tables and axes show it.
+func dayOf(d string) string {
+	t, err := time.Parse(time.DateOnly, d)
+	if err != nil {
+		return d
+	}
+	return t.Format("2 Jan")
 }
 
 func dayYear(d string) string {

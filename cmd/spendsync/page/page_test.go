@@ -317,7 +317,8 @@ func TestShow_SpellsNumbers(t *testing.T) {
 			"−6.6 %", "-0.066"},
 		{"change", "0.246", "+25 %", "0.246"}, {"change", "-0.0041", "−0.4 %", "-0.0041"}, {"points", "0.12",
 			"+12 points", "0.12"},
-		{"times", "0.72", "0.72×", "0.72"}, {"count", "11203", "11,203", "11203"}, {"days", "1", "1 day", "1"},
+		{"times", "0.72", "0.72×", "0.72"}, {"count", "11203", "11,203", "11203"},
+		{"count", "1815.62", "1,816", "1815.62"}, {"count", "4.25", "4.2", "4.25"}, {"days", "1", "1 day", "1"},
 		{"days", "1.79", "1.8 days", "1.79"},
 		{"number", "0.333333333333333315", "0.33", "0.333333333333"},
 	} {
@@ -325,6 +326,10 @@ func TestShow_SpellsNumbers(t *testing.T) {
 		if got := string(show(c.format, schema.Some(c.value))); got != want {
 			t.Errorf("%s as %s is %s, want %s", c.value, c.format, got, want)
 		}
+	}
+	if got := string(show("text", schema.Some("stopped from 2026-11-17 to 2026-11-20: 0 came"))); got !=
+		"<bdi>stopped from 17 Nov to 20 Nov: 0 came</bdi>" {
+		t.Errorf("days in a sentence are %s", got)
 	}
 	for _, odd := range []string{"NaN", "inf", "x", "1e999"} {
 		if got := string(show("money", schema.Some(odd))); !strings.Contains(got, "–") {

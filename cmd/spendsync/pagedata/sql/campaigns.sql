@@ -2,10 +2,10 @@
 -- Block say
 SELECT CASE WHEN bool_and(p.verdict IN ('no_target', 'unknown')) THEN 'unknown' ELSE tone(p.verdict = 'loses', p.verdict IN ('unclear', 'broken_tracking')) END AS tone,
   CASE WHEN count(*) = 0 THEN 'No campaign spent anything in the known days, so there is nothing to judge.'
-    ELSE tally(p.verdict) || ', of ' || many(any_value(p.days_known), 'known day') || ' to ' || on_day(any_value(p.window_to)) || '. CPA, profit and verdict count the conversions to come in.' END AS text
+    ELSE tally(p.verdict) || ', of ' || many(any_value(p.days_known), 'known day') || ' to ' || on_day(any_value(p.window_to)) || '. Conversions, CPA, profit and verdict count those to come in.' END AS text
 FROM mart.campaign_performance AS p WHERE p.spend > 0
 -- Block table
-SELECT coalesce(w.campaign_id, w.campaign_name) AS key, CASE WHEN w.campaign_id IS NULL THEN w.campaign_name ELSE label(w.campaign_id) END AS "Campaign|name", w.verdict AS "Verdict|chip", w.spend AS "Spend|money", w.conversions AS "Conv.|count",
-  w.cpa_expected AS "CPA|money", p.worth AS "Worth|money", w.profit_expected AS "Profit|money", w.roi_expected AS "ROI|percent", p.ctr AS "CTR|percent", w.cpa_change AS "CPA change|change", p.at_stake AS "At stake a day|money"
+SELECT coalesce(w.campaign_id, w.campaign_name) AS key, CASE WHEN w.campaign_id IS NULL THEN w.campaign_name ELSE label(w.campaign_id) END AS "Campaign|name", w.verdict AS "Verdict|chip", w.spend AS "Spend|money", coalesce(w.conversions_expected, w.conversions) AS "Conv.|count",
+  w.cpa_expected AS "CPA|money", p.worth AS "Worth|money", w.profit_expected AS "Profit|money", w.roi_expected AS "ROI|percent", p.ctr AS "CTR|percent", w.cpa_change AS "CPA change|change", CASE WHEN w.verdict = 'loses' THEN -p.at_stake ELSE p.at_stake END AS "Profit a day|money"
 FROM page.which_campaigns_pay AS w LEFT JOIN mart.campaign_performance AS p ON p.campaign_id = w.campaign_id
 ORDER BY w.campaign_id IS NOT NULL, w.campaign_name = 'other campaigns', CASE WHEN w.verdict = 'loses' THEN w.excess_spend END DESC NULLS LAST, w.spend DESC LIMIT 32

@@ -21,7 +21,7 @@ event AS (
   WHERE l.kind = 'source_rule' OR (l.kind = 'campaign' AND l.change_type <> 'changed') GROUP BY k.report_date, l.campaign_id, l.kind, l.rule, l.change_type
 )
 SELECT on_day(e.day) AS "Seen|day", label(e.campaign_id) AS "Campaign|name", e.what AS "What|text", e.spend_per_day_before AS "Spend a day before|money", e.spend_per_day_after AS "after|money", e.cpa_change AS "CPA|change",
-  e.verdict AS "Effect|chip", e.campaign_id || e.day || e.what AS key
+  CASE e.verdict WHEN 'unclear' THEN 'too few conversions' WHEN 'unknown' THEN 'not comparable yet' ELSE e.verdict END AS "Effect|chip", e.campaign_id || e.day || e.what AS key
 FROM event AS e CROSS JOIN since AS s WHERE e.day >= s.day ORDER BY e.at_stake DESC NULLS LAST, e.verdict IN ('dearer', 'cheaper') DESC NULLS LAST, e.day DESC, e.spend_per_day_before DESC NULLS LAST, e.what, e.campaign_id LIMIT 12
 -- Block table: Campaigns that moved, week on week
 SELECT label(w.campaign_id) AS "Campaign|name", w.spend_before AS "Week before|money", w.spend AS "Last week|money", w.spend_a_day_change AS "Spend|change", w.cpa_change AS "CPA at equal age|change", w.verdict AS "Verdict|chip", w.reason AS "Why|text",

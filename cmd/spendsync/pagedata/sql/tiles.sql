@@ -17,7 +17,7 @@ spark AS (
 )
 -- better: whether a higher number is good; NULL: neither good nor bad.
 SELECT 1 AS place, 'Spend' AS label, w.spend AS value, 'money' AS unit, w.spend_change AS change, 'change' AS change_unit, NULL::BOOLEAN AS better,
-  '7 days to ' || on_day(w.window_to) || ', against the 7 before' || CASE WHEN w.days_known < 7 THEN ', ' || w.days_known || ' of them known' ELSE '' END || coalesce('. Yesterday ' || usd(y.spend) || ', ' || moved(y.spend_change) || ' on its usual', '') AS note,
+  '7 days to ' || on_day(w.window_to) || CASE WHEN w.days_known < 7 THEN ', ' || w.days_known || ' of them known' ELSE '' END || coalesce('. Yesterday ' || usd(y.spend) || ', ' || moved(y.spend_change) || ' on its usual', '') AS note,
   s.spend AS spark
 FROM earned AS w CROSS JOIN spark AS s LEFT JOIN page.yesterday AS y ON y.is_total AND y.report_date = w.window_to
 UNION ALL

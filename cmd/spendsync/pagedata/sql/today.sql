@@ -5,7 +5,7 @@ WITH now AS (SELECT c.report_date, coalesce((SELECT sum(s.spend) FROM int.campai
   least(1, (epoch(c.last_read_at) - epoch(k.starts_at)) / (epoch(k.ends_at) - epoch(k.starts_at))) AS elapsed,
   (SELECT CASE WHEN count(p.projected_spend) = count(*) FILTER (WHERE p.spend > 0) THEN sum(p.projected_spend) END FROM mart.daily_pacing AS p WHERE p.report_date = c.report_date) AS projected
   FROM ops.day_coverage AS c JOIN main.calendar AS k ON k.report_date = c.report_date WHERE c.state = 'open' ORDER BY c.report_date DESC LIMIT 1)
-SELECT 'plain' AS tone, coalesce((SELECT on_day(n.report_date) || ': ' || usd(n.spend) || ' so far, ' || share(n.elapsed) || ' of the day gone' || coalesce('; ' || usd(n.projected) || ' by its end, as your days go', '') || '. It goes on, so it is in no average.' FROM now AS n), 'No day is open.')
+SELECT 'plain' AS tone, coalesce((SELECT on_day(n.report_date) || ': ' || usd(n.spend) || ' so far, ' || share(n.elapsed) || ' of the day over' || coalesce('; ' || usd(n.projected) || ' by its end, as your days go', '') || '. It is not over, so no average includes it.' FROM now AS n), 'No day is open.')
   || CASE count(*) WHEN 0 THEN ' No campaign was held back by its limit in the last 7 known days.' ELSE ' Held back by their limits in the last 7 known days: ' || string_agg('“' || label(l.campaign_id) || '” on ' || l.days_limited, ', ' ORDER BY l.days_limited DESC, l.campaign_id) || '.' END AS text
 FROM int.campaign_limit AS l WHERE l.days_limited > 0
 -- Block line: Spend by hour today, and as usual
