@@ -49,8 +49,8 @@ func (a *Area) path(path string) string {
 	return filepath.Join(a.dir, strings.ReplaceAll(path, "/", "~")) + commit.StagedSuffix
 }
 
-// putPart stages one Parquet file.
-func (a *Area) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (*manifest.File, error) {
+// putRecords stages one Parquet file.
+func (a *Area) putRecords(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (*manifest.File, error) {
 	return a.putFile(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
 }
 

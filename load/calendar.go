@@ -18,32 +18,32 @@ func (n *generation) addCalendar() error {
 		first = min(first, d.Year())
 	}
 	last := schema.DateOf(s.opts.Now()).Year() + 1
-	path := manifest.PartPath(t.Table, s.account, 0)
-	var have []schema.CalendarDay
+	path := manifest.TablePath(t.Table, s.account, 0)
+	var stored []schema.CalendarDay
 	if info := account.Files[path]; info != nil {
 		var err error
-		have, err = manifest.Rows(s.opts.disk, s.dir, path, info, t)
+		stored, err = manifest.Rows(s.opts.disk, s.dir, path, info, t)
 		if errors.Is(err, durable.ErrDamaged) {
 			s.opts.Log.Warn("the calendar is damaged and made again", "error", err)
 		} else if err != nil {
 			return err
 		}
 	}
-	known := map[schema.Date]schema.CalendarDay{}
-	for _, d := range have {
-		known[d.ReportDate] = d
+	storedDay := map[schema.Date]schema.CalendarDay{}
+	for _, d := range stored {
+		storedDay[d.ReportDate] = d
 		first, last = min(first, d.ReportDate.Year()), max(last, d.ReportDate.Year())
 	}
 	want := schema.CalendarDays(s.account, n.area.runID, first, last)
 	for i, d := range want {
-		if k, ok := known[d.ReportDate]; ok {
+		if k, ok := storedDay[d.ReportDate]; ok {
 			want[i] = k
 		}
 	}
-	if slices.Equal(want, have) {
+	if slices.Equal(want, stored) {
 		return nil
 	}
-	info, err := n.area.putPart(path, t.Table, parquet.Record(t, want))
+	info, err := n.area.putRecords(path, t.Table, parquet.Record(t, want))
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 
 // copies writes the Parquet files of [schema.Copies].
 type copies struct {
-	n    *generation
-	anew bool // rewrite everything, whatever the base has
+	n       *generation
+	rewrite bool // rewrite everything, whatever the base has
 }
 
 // add writes the coverage of every account, since states of days change with the day of publishing, and the months of
@@ -47,23 +47,23 @@ func (c copies) coverage(account string) error {
 		}
 		return days
 	}
-	var was map[schema.Date][]schema.DayCoverage
-	if !c.anew {
-		was = months(c.n.base)
+	var base map[schema.Date][]schema.DayCoverage
+	if !c.rewrite {
+		base = months(c.n.base)
 	}
-	is, files := months(c.n.next), c.n.next.Accounts[account].Files
+	next, files := months(c.n.next), c.n.next.Accounts[account].Files
 	for path, f := range files {
-		if f.Table == schema.CoverageFiles.Name && is[f.Day] == nil { // the clock was set back since the last run
+		if f.Table == schema.CoverageFiles.Name && next[f.Day] == nil { // the clock was set back since the last run
 			delete(files, path)
 			c.n.files.removes = append(c.n.files.removes, path)
 		}
 	}
-	for _, month := range slices.Sorted(maps.Keys(is)) {
-		there := files[manifest.PartPath(schema.CoverageFiles.Table, account, month)]
-		if there != nil && slices.Equal(was[month], is[month]) {
+	for _, month := range slices.Sorted(maps.Keys(next)) {
+		published := files[manifest.TablePath(schema.CoverageFiles.Table, account, month)]
+		if published != nil && slices.Equal(base[month], next[month]) {
 			continue
 		}
-		if err := putCopy(c, schema.CoverageFiles, account, month, is[month]); err != nil {
+		if err := putCopy(c, schema.CoverageFiles, account, month, next[month]); err != nil {
 			return err
 		}
 	}
@@ -78,8 +78,8 @@ type runsFile struct {
 
 // runs writes the file of a month with the given runs added. A run that is stored already is replaced.
 func (c copies) runs(part runsFile, runs []schema.Run) error {
-	path := manifest.PartPath(schema.RunFiles.Table, part.account, part.month)
-	if info := c.n.next.Accounts[part.account].Files[path]; info != nil && !c.anew {
+	path := manifest.TablePath(schema.RunFiles.Table, part.account, part.month)
+	if info := c.n.next.Accounts[part.account].Files[path]; info != nil && !c.rewrite {
 		dir, name := c.n.files.whereIs(path)
 		stored, err := manifest.Rows(c.n.store.opts.disk, dir, name, info, schema.RunFiles)
 		if errors.Is(err, durable.ErrDamaged) {
@@ -114,8 +114,8 @@ func (c copies) ledgerRuns(part runsFile) (runs []schema.Run, err error) {
 
 // putCopy stages the file of a month. If the content is unchanged, the published file stays.
 func putCopy[R any](c copies, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
-	path := manifest.PartPath(t.Table, account, month)
-	info, err := c.n.area.putPart(path, t.Table, parquet.Record(t, rows))
+	path := manifest.TablePath(t.Table, account, month)
+	info, err := c.n.area.putRecords(path, t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return err
 	}
@@ -130,11 +130,11 @@ func lastOfEachRun(runs []schema.Run) []schema.Run {
 	for i, r := range runs {
 		last[[2]string{r.AccountID, r.RunID}] = i
 	}
-	var kept []schema.Run
+	var latest []schema.Run
 	for i, r := range runs {
 		if last[[2]string{r.AccountID, r.RunID}] == i {
-			kept = append(kept, r)
+			latest = append(latest, r)
 		}
 	}
-	return kept
+	return latest
 }

@@ -169,8 +169,8 @@ func (c *Copy) StagedManifest() (*manifest.Manifest, []SnapshotFile, error) {
 	all := m.Clone()
 	for _, name := range m.AccountNames() {
 		dir := c.dir
-		there, err := c.opts.disk.Exists(filepath.Join(staging, m.Parts[name].Path))
-		if there {
+		isStaged, err := c.opts.disk.Exists(filepath.Join(staging, m.AccountFiles[name].Path))
+		if isStaged {
 			dir = staging
 		}
 		if err = errors.Join(err, all.Load(c.opts.disk, dir, name)); err != nil {
@@ -187,11 +187,11 @@ func (c *Copy) Has(f SnapshotFile) (bool, error) { return c.holds(c.dir, f) }
 // durable: the attempt may have died before the sync.
 func (c *Copy) IsStaged(f SnapshotFile) (bool, error) {
 	staging := filepath.Join(c.dir, copyStaging)
-	is, err := c.holds(staging, f)
-	if is && err == nil {
+	isStaged, err := c.holds(staging, f)
+	if isStaged && err == nil {
 		err = c.opts.disk.SyncFile(filepath.Join(staging, f.Path))
 	}
-	return is, err
+	return isStaged, err
 }
 
 func (c *Copy) holds(dir string, f SnapshotFile) (bool, error) {
@@ -260,11 +260,11 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 	for _, f := range wanted {
 		keep[f.Path] = true
 		staged := filepath.Join(c.dir, copyStaging, f.Path)
-		there, err := c.opts.disk.Exists(staged)
+		isStaged, err := c.opts.disk.Exists(staged)
 		if err != nil {
 			return err
 		}
-		if !there {
+		if !isStaged {
 			continue
 		}
 		if path.Base(f.Path) == duck.FileName {
@@ -299,7 +299,7 @@ func (c *Copy) unwanted(keep map[string]bool) (paths []string, err error) {
 	if c.base == nil {
 		return paths, nil
 	}
-	for _, part := range c.base.Parts {
+	for _, part := range c.base.AccountFiles {
 		paths = append(paths, part.Path)
 	}
 	for _, a := range c.base.Accounts {
@@ -356,8 +356,8 @@ func isCopy(d durable.Disk, dir string) (bool, error) { return d.Exists(filepath
 
 // refuseCopy refuses a command that needs all files of a store.
 func refuseCopy(d durable.Disk, dir string) error {
-	is, err := isCopy(d, dir)
-	if is && err == nil {
+	isReaderCopy, err := isCopy(d, dir)
+	if isReaderCopy && err == nil {
 		err = fmt.Errorf("%s: %w; 'spendsync pull --all' makes a store, in another folder", dir, durable.ErrIsCopy)
 	}
 	return err

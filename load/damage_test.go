@@ -55,7 +55,7 @@ func rawOf(after string) ReadRaw {
 		if err != nil {
 			return nil, err
 		}
-		stored, err := parquet.ReadRows(filepath.Join(after, manifest.PartPath(schema.SpendDaily.Table, account, d)),
+		stored, err := parquet.ReadRows(filepath.Join(after, manifest.TablePath(schema.SpendDaily.Table, account, d)),
 			schema.SpendDaily)
 		if err != nil {
 			return nil, err
@@ -87,7 +87,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
 	files := map[string]string{ // path: its repair
-		manifest.FileName: durable.RepairBackup, st.is.Parts["acme"].Path: durable.RepairBackup,
+		manifest.FileName: durable.RepairBackup, st.is.AccountFiles["acme"].Path: durable.RepairBackup,
 		duck.FileName: durable.RepairRebuild, ledger: manifest.RepairLost,
 		manifest.RawPath("acme", day, 1): "spendsync sync --from 2026-11-20 --to 2026-11-20, or the next sync " +
 			"that reads the day",
@@ -232,9 +232,9 @@ func TestDamage_RebuildNamesWhatItCannotMend(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
-	campaigns := manifest.PartPath(schema.CampaignHistory.Table, "acme", 0)
-	limits := manifest.PartPath(schema.AccountLimits.Table, "acme", 0)
-	spend := manifest.PartPath(schema.SpendDaily.Table, "acme", day)
+	campaigns := manifest.TablePath(schema.CampaignHistory.Table, "acme", 0)
+	limits := manifest.TablePath(schema.AccountLimits.Table, "acme", 0)
+	spend := manifest.TablePath(schema.SpendDaily.Table, "acme", day)
 	lost := manifest.RepairLost
 	for name, damaged := range map[string]map[string]string{ // repairs by path
 		"files":  {campaigns: lost, limits: lost, spend: durable.RepairReplay},

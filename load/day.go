@@ -41,20 +41,20 @@ type StagedDay struct {
 func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d StagedDay, err error) {
 	d.StagedChange = NewStagedChange()
 	account := r.store.Account()
-	known := account.Days[r.day]
-	if rows == nil && known == nil {
+	stored := account.Days[r.day]
+	if rows == nil && stored == nil {
 		return d, fmt.Errorf("spend %s: nothing is stored of it that could be as it was read", r.day)
 	}
-	proven := p.proves(known, rows, r.area.runID)
+	proven := p.proves(stored, rows, r.area.runID)
 	isNew := false // the new replies replace the stored ones
 	switch {
 	case rows == nil: // the replies are unchanged, and with them their meaning
-		proven.Meaning = known.Meaning
-	case known == nil || known.ContentHash != proven.ContentHash || p.Damaged:
+		proven.Meaning = stored.Meaning
+	case stored == nil || stored.ContentHash != proven.ContentHash || p.Damaged:
 		d.Changed, isNew = true, !p.Replayed
-		d.Diff, err = r.stageRows(&d.StagedChange, p, known, rows)
+		d.Diff, err = r.stageRows(&d.StagedChange, p, stored, rows)
 	default:
-		isNew, err = r.mustReplace(p, known)
+		isNew, err = r.mustReplace(p, stored)
 	}
 	if err != nil {
 		return d, err
@@ -74,10 +74,10 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 }
 
 // proves returns the manifest's entry for the day after this read.
-func (p *DayRead) proves(known *manifest.Day, rows *history.Day, runID string) manifest.Day {
+func (p *DayRead) proves(stored *manifest.Day, rows *history.Day, runID string) manifest.Day {
 	proven := manifest.Day{FirstReadAt: p.ReadAt}
-	if known != nil {
-		proven = *known
+	if stored != nil {
+		proven = *stored
 	}
 	if !p.Replayed {
 		proven.LastReadAt, proven.RunID, proven.ReadOutcome = p.ReadAt, runID, p.ReadOutcome
@@ -92,10 +92,10 @@ func (p *DayRead) proves(known *manifest.Day, rows *history.Day, runID string) m
 // mustReplace reports whether the new replies replace the stored ones although the rows are the same. They do if a
 // stored reply is lost, damaged or from older rules, or if the replies have another meaning: the meaning belongs to the
 // stored replies.
-func (r *Replies) mustReplace(p DayRead, known *manifest.Day) (bool, error) {
+func (r *Replies) mustReplace(p DayRead, stored *manifest.Day) (bool, error) {
 	if account := r.store.Account(); p.Replayed || len(account.RawPages(r.day)) == 0 {
 		return false, nil
-	} else if account.ByOlderRules(r.day) || !p.Meaning.Equal(known.Meaning) {
+	} else if account.ByOlderRules(r.day) || !p.Meaning.Equal(stored.Meaning) {
 		return true, nil
 	}
 	err := r.damage()
@@ -109,13 +109,14 @@ func (r *Replies) mustReplace(p DayRead, known *manifest.Day) (bool, error) {
 
 // stageRows stages the file of a day, and lines for the differences from the stored rows. Only the rows of the days
 // that are being read are in memory.
-func (r *Replies) stageRows(to *StagedChange, p DayRead, known *manifest.Day, rows *history.Day) (history.Diff, error) {
-	stored, area := r.store.StoredDay(r.day), r.area
+func (r *Replies) stageRows(to *StagedChange, p DayRead, stored *manifest.Day, rows *history.Day) (history.Diff,
+	error) {
+	storedRows, area := r.store.StoredDay(r.day), r.area
 	if p.Damaged {
-		stored = func(func([]schema.Spend, error) bool) {}
+		storedRows = func(func([]schema.Spend, error) bool) {}
 	}
-	merged, err := rows.Merge(stored, history.ReadTime{
-		At: p.ReadAt, RunID: area.runID, WasOver: known != nil && known.WasOver(r.day) && !p.Damaged,
+	merged, err := rows.Merge(storedRows, history.ReadTime{
+		At: p.ReadAt, RunID: area.runID, WasOver: stored != nil && stored.WasOver(r.day) && !p.Damaged,
 	})
 	if err != nil {
 		return merged.Diff, err
@@ -124,7 +125,7 @@ func (r *Replies) stageRows(to *StagedChange, p DayRead, known *manifest.Day, ro
 	if p.Names != nil {
 		rows.Rows().Name(p.Names())
 	}
-	path := manifest.PartPath(schema.SpendDaily.Table, r.store.account, r.day)
+	path := manifest.TablePath(schema.SpendDaily.Table, r.store.account, r.day)
 	info, err := area.putFile(path, schema.SpendDaily.Table, func(out io.Writer) (int64, error) {
 		return parquet.WriteDay(out, rows.Rows())
 	})
@@ -152,7 +153,7 @@ func (r *Replies) stageRows(to *StagedChange, p DayRead, known *manifest.Day, ro
 // A damaged file is refused before its first row. Nothing follows an error.
 func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 	return func(yield func([]schema.Spend, error) bool) {
-		path := manifest.PartPath(schema.SpendDaily.Table, s.account, day)
+		path := manifest.TablePath(schema.SpendDaily.Table, s.account, day)
 		info := s.Account().Files[path]
 		if info == nil {
 			return

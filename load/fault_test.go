@@ -311,7 +311,7 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 			if _, err := textsOf(pages); err != nil {
 				return nil, err
 			}
-			path := manifest.PartPath(schema.SpendDaily.Table, account, d)
+			path := manifest.TablePath(schema.SpendDaily.Table, account, d)
 			rows, err := parquet.ReadRows(filepath.Join(st.after, path), schema.SpendDaily)
 			return schematest.Packed(rows), err
 		})

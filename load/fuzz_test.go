@@ -92,7 +92,7 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			t.Fatalf("it is not read again: %v\n%s", err, text.Root)
 		}
-		for path, b := range text.Parts {
+		for path, b := range text.AccountFiles {
 			if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -189,9 +189,9 @@ func FuzzPartition(f *testing.F) {
 			return // not a possible report day
 		}
 		for _, path := range []string{
-			manifest.PartPath(schema.SpendDaily.Table, account, d),
-			manifest.PartPath(schema.SpendChanges.Table, account, d),
-			manifest.PartPath(schema.CampaignDays.Table, account, d), manifest.RawPath(account, d, page),
+			manifest.TablePath(schema.SpendDaily.Table, account, d),
+			manifest.TablePath(schema.SpendChanges.Table, account, d),
+			manifest.TablePath(schema.CampaignDays.Table, account, d), manifest.RawPath(account, d, page),
 		} {
 			if !filepath.IsLocal(path) || filepath.Clean(path) != path || strings.Contains(path, "~") {
 				t.Errorf("path %q", path)

@@ -23,7 +23,7 @@ type generation struct {
 	groups   map[string][]string // see StagedChange.groups
 	lines    []lines
 	replaced map[string]bool     // paths of growing files in which a new line replaced a stored one
-	news     manifest.LedgerRows // ledger lines that are not in the base's DuckDB file yet
+	newRows  manifest.LedgerRows // ledger lines that are not in the base's DuckDB file yet
 }
 
 // newGeneration begins the generation after the published one, which may be newer than s.base if another account's run
@@ -68,7 +68,7 @@ func (n *generation) loadAll() error {
 		if err := n.base.Load(s.opts.disk, s.dir, name); err != nil {
 			return err
 		}
-		n.next.Take(name, n.base)
+		n.next.AddCopy(name, n.base)
 	}
 	return nil
 }

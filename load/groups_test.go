@@ -25,7 +25,7 @@ func TestPutGroups_IsAsPutHistory(t *testing.T) {
 	t.Logf("seed %d", seed)
 	d := rand.New(rand.NewPCG(seed, 0))
 	dir, table := quickDir(t), schema.SourceRuleHistory
-	path := manifest.PartPath(table.Table, "acme", 0)
+	path := manifest.TablePath(table.Table, "acme", 0)
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	var all history.Versions[schema.SourceRule]
 	rules := map[string]map[int]schema.Money{} // by campaign and source

@@ -80,26 +80,26 @@ func (n *generation) readLedgers() error {
 	}
 	var refused []schema.RefusedRow
 	for _, path := range paths {
-		was := account.Ledger[path]
-		rows, size, err := manifest.ReadLedger(disk, dir, path, was)
+		published := account.Ledger[path]
+		rows, size, err := manifest.ReadLedger(disk, dir, path, published)
 		if err == nil {
-			err = manifest.CheckLedgerSize(path, size, was)
+			err = manifest.CheckLedgerSize(path, size, published)
 		}
-		if err == nil && (size > was || !account.EventsOnly) {
-			err = manifest.CheckLedger(disk, dir, path, was, account.LedgerSHA256[path])
+		if err == nil && (size > published || !account.EventsOnly) {
+			err = manifest.CheckLedger(disk, dir, path, published, account.LedgerSHA256[path])
 		}
 		if err != nil {
 			return err
 		}
-		n.news.Add(rows)
+		n.newRows.Add(rows)
 		switch {
 		case !account.EventsOnly:
-			found, err := n.rewriteLedger(account, path)
+			refusedRows, err := n.rewriteLedger(account, path)
 			if err != nil {
 				return err
 			}
-			refused = append(refused, found...)
-		case size > was:
+			refused = append(refused, refusedRows...)
+		case size > published:
 			sha, size, err := disk.HashFile(filepath.Join(dir, path))
 			if err != nil {
 				return err
@@ -111,7 +111,7 @@ func (n *generation) readLedgers() error {
 		account.EventsOnly = true
 		account.AddRefused(refused)
 	}
-	for _, lost := range n.news.Lost {
+	for _, lost := range n.newRows.Lost {
 		account.ReportedLost = append(account.ReportedLost, lost.Days...)
 	}
 	slices.Sort(account.ReportedLost)
@@ -174,7 +174,7 @@ func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	}
 	n.files.move(path)
 	account.Ledger[path], account.LedgerSHA256[path] = size, sha
-	n.news.Add(rows)
+	n.newRows.Add(rows)
 	return nil
 }
 

@@ -73,13 +73,13 @@ func (n *generation) addLines() error {
 				byDay[l.day] = append(byDay[l.day], l)
 			}
 		}
-		for day, is := range byDay {
-			info, err := g.join(n, day, is)
+		for day, staged := range byDay {
+			info, err := g.join(n, day, staged)
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", g.table.FullName(), day, err)
 			}
 			info.Day = day
-			n.files.enter(files, manifest.PartPath(g.table, n.store.account, day), info)
+			n.files.enter(files, manifest.TablePath(g.table, n.store.account, day), info)
 		}
 	}
 	return nil
@@ -89,22 +89,22 @@ func (n *generation) addLines() error {
 // each file in memory.
 func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generation, schema.Date, []lines) (
 	*manifest.File, error) {
-	return func(n *generation, day schema.Date, is []lines) (*manifest.File, error) {
-		path, disk := manifest.PartPath(t.Table, n.store.account, day), n.store.opts.disk
-		var stored, news []iter.Seq2[[]R, error]
+	return func(n *generation, day schema.Date, staged []lines) (*manifest.File, error) {
+		path, disk := manifest.TablePath(t.Table, n.store.account, day), n.store.opts.disk
+		var stored, added []iter.Seq2[[]R, error]
 		var want int64
 		if old := n.next.Accounts[n.store.account].Files[path]; old != nil {
 			stored, want = append(stored, manifest.Batches(disk, n.store.dir, path, old, t)), old.Rows
 		}
 		// the file names end with the report day
-		slices.SortFunc(is, func(a, b lines) int { return cmp.Compare(a.file, b.file) })
-		for _, l := range is {
-			news, want = append(news, parquet.Batches(disk, l.file, t)), want+l.rows
+		slices.SortFunc(staged, func(a, b lines) int { return cmp.Compare(a.file, b.file) })
+		for _, l := range staged {
+			added, want = append(added, parquet.Batches(disk, l.file, t)), want+l.rows
 		}
 		sum := want
 		var unread error
-		merged := mergeLines(linesOf(stored, &unread), linesOf(news, &unread), compare, &want)
-		info, err := n.area.putPart(path, t.Table, parquet.RecordsOf(t, merged))
+		merged := mergeLines(linesOf(stored, &unread), linesOf(added, &unread), compare, &want)
+		info, err := n.area.putRecords(path, t.Table, parquet.RecordsOf(t, merged))
 		if err := errors.Join(unread, err); err != nil {
 			return nil, err
 		}
@@ -117,32 +117,32 @@ func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generati
 }
 
 // mergeLines merges two sorted sequences. A new line replaces a stored one with the same key, which reduces count.
-func mergeLines[R any](stored, news iter.Seq[R], compare func(a, b R) int, count *int64) iter.Seq[R] {
+func mergeLines[R any](stored, added iter.Seq[R], compare func(a, b R) int, count *int64) iter.Seq[R] {
 	return func(yield func(R) bool) {
-		next, stop := iter.Pull(news)
+		next, stop := iter.Pull(added)
 		defer stop()
-		is, ok := next()
-		for was := range stored {
+		line, ok := next()
+		for old := range stored {
 			order := 1
 			for ok {
-				if order = compare(is, was); order > 0 {
+				if order = compare(line, old); order > 0 {
 					break
 				}
-				if !yield(is) {
+				if !yield(line) {
 					return
 				}
-				if is, ok = next(); order == 0 {
+				if line, ok = next(); order == 0 {
 					break
 				}
 			}
 			if order == 0 {
 				*count--
-			} else if !yield(was) {
+			} else if !yield(old) {
 				return
 			}
 		}
-		for ; ok; is, ok = next() {
-			if !yield(is) {
+		for ; ok; line, ok = next() {
+			if !yield(line) {
 				return
 			}
 		}

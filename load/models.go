@@ -20,18 +20,18 @@ import (
 
 // models makes the models of the DuckDB file, and the Parquet files that copy some of them.
 //
-// One rule decides. A part is the rows of a model for an account, or for an account and a month. A part is made again
-// if, and only if, the hash of its inputs differs from the hash in int.made. The inputs are the text of the model and
-// the state of everything that it reads: for a stored table the hashes of its files, for another model the hash of its
-// rows. So a part that comes out with the same rows causes no further work. Only those columns of the coverage are
-// inputs that the text names, because every run changes the instants. The runs and steps of the ledger are no inputs:
-// every run adds some, and their effect on a day is in its coverage.
+// One rule decides. A partition is the rows of a model for an account, or for an account and a month. A partition is
+// made again if, and only if, the hash of its inputs differs from the hash in int.made. The inputs are the text of the
+// model and the state of everything that it reads: for a stored table the hashes of its files, for another model the
+// hash of its rows. So a partition that comes out with the same rows causes no further work. Only those columns of the
+// coverage are inputs that the text names, because every run changes the instants. The runs and steps of the ledger are
+// no inputs: every run adds some, and their effect on a day is in its coverage.
 type models struct {
 	*warehouse
-	views map[string]duck.View
-	made  map[duck.ModelPartition]duck.Made
-	fresh map[duck.ModelPartition]duck.Made
-	left  map[string]bool // models that failed, and models that read a failed one
+	views  map[string]duck.View
+	made   map[duck.ModelPartition]duck.Made
+	fresh  map[duck.ModelPartition]duck.Made
+	failed map[string]bool // models that failed, and models that read a failed one
 
 	days map[string][]map[string]json.RawMessage // by account: the rows of the coverage, each by column
 }
@@ -45,21 +45,21 @@ func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err err
 		}
 	}
 	m := models{warehouse: n, views: map[string]duck.View{}, fresh: map[duck.ModelPartition]duck.Made{},
-		left: map[string]bool{}, days: map[string][]map[string]json.RawMessage{}}
+		failed: map[string]bool{}, days: map[string][]map[string]json.RawMessage{}}
 	if m.made, err = n.w.Models().Made(ctx); err != nil {
 		return nil, err
 	}
 	n.next.Views = n.store.opts.DuckDB.ViewsDefinition()
 	for _, v := range n.store.opts.DuckDB.Views {
 		m.views[v.Full()] = v
-		if slices.ContainsFunc(v.Reads, func(name string) bool { return m.left[name] }) {
-			m.leave(v)
+		if slices.ContainsFunc(v.Reads, func(name string) bool { return m.failed[name] }) {
+			m.fail(v)
 			continue
 		}
 		if err := m.make(ctx, v); isFatal(ctx, err) {
 			return nil, err
 		} else if err != nil {
-			m.leave(v)
+			m.fail(v)
 			viewErrors = append(viewErrors, fmt.Errorf("%s could not be made: %w", v.Full(), err))
 		}
 	}
@@ -83,16 +83,16 @@ func isFatal(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, durable.ErrStorage) || duck.IsOutOfMemory(err))
 }
 
-// leave marks a model as failed: it stays unchanged. If it is a view, the file may lack it, so the next run makes all
+// fail marks a model as failed: it stays unchanged. If it is a view, the file may lack it, so the next run makes all
 // models again.
-func (m *models) leave(v duck.View) {
-	m.left[v.Full()] = true
+func (m *models) fail(v duck.View) {
+	m.failed[v.Full()] = true
 	if !v.IsTable {
 		m.next.Views = ""
 	}
 }
 
-// make makes a view, or the parts of a table whose inputs differ.
+// make makes a view, or the partitions of a table whose inputs differ.
 func (m *models) make(ctx context.Context, v duck.View) error {
 	if !v.IsTable {
 		if m.newViews || m.fromNothing {
@@ -101,7 +101,7 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 		return nil
 	}
 	created := duck.ModelPartition{Model: v.Full(), Month: "created"}
-	if _, is := m.made[created]; !is {
+	if _, ok := m.made[created]; !ok {
 		if err := m.w.Models().Make(ctx, v); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 			return m.record(ctx, v)
 		}
 	}
-	for _, p := range m.parts(v) {
+	for _, p := range m.partitions(v) {
 		inputs := m.inputs(v, p.account, p.month)
 		if m.made[p.name].Inputs == inputs {
 			continue
@@ -131,20 +131,20 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 	return nil
 }
 
-// record records the parts of a table that was just created with all its rows.
+// record records the partitions of a table that was just created with all its rows.
 func (m *models) record(ctx context.Context, v duck.View) error {
 	key := "account_id"
 	if len(v.Reads) == 0 {
 		key = "''"
 	}
 	contents, err := m.w.Contents(ctx, v.Full(), "t", key, "true")
-	for _, p := range m.parts(v) {
+	for _, p := range m.partitions(v) {
 		m.fresh[p.name] = duck.Made{Inputs: m.inputs(v, p.account, p.month), Content: contents[p.account]}
 	}
 	return err
 }
 
-// modelPartition is a part of a model, with the condition on its rows.
+// modelPartition is a partition of a model, with the condition on its rows.
 type modelPartition struct {
 	name    duck.ModelPartition
 	account string
@@ -152,9 +152,9 @@ type modelPartition struct {
 	where   string
 }
 
-// parts returns the parts of a model: one for each account, or one for each account and month. A model that reads
-// nothing has a single part.
-func (m *models) parts(v duck.View) (parts []modelPartition) {
+// partitions returns the partitions of a model: one for each account, or one for each account and month. A model that
+// reads nothing has a single one.
+func (m *models) partitions(v duck.View) (partitions []modelPartition) {
 	if len(v.Reads) == 0 {
 		return []modelPartition{{name: duck.ModelPartition{Model: v.Full()}, where: "true"}}
 	}
@@ -162,7 +162,7 @@ func (m *models) parts(v duck.View) (parts []modelPartition) {
 		where := "account_id = " + schema.QuoteText(account)
 		if !v.ByMonth {
 			name := duck.ModelPartition{Model: v.Full(), Account: account}
-			parts = append(parts, modelPartition{name, account, 0, where})
+			partitions = append(partitions, modelPartition{name, account, 0, where})
 			continue
 		}
 		months := map[schema.Date]bool{}
@@ -171,14 +171,14 @@ func (m *models) parts(v duck.View) (parts []modelPartition) {
 		}
 		for _, month := range slices.Sorted(maps.Keys(months)) {
 			name := duck.ModelPartition{Model: v.Full(), Account: account, Month: month.String()}
-			parts = append(parts, modelPartition{name, account, month, where +
+			partitions = append(partitions, modelPartition{name, account, month, where +
 				fmt.Sprintf(" AND report_date BETWEEN DATE '%s' AND DATE '%s'", month, (month+31).Month()-1)})
 		}
 	}
-	return parts
+	return partitions
 }
 
-// inputs returns the hash of the inputs of a part; month is 0 if the model is not made by months.
+// inputs returns the hash of the inputs of a partition; month is 0 if the model is not made by months.
 func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 	h := sha256.New()
 	fmt.Fprintln(h, v.SQL)
@@ -191,7 +191,7 @@ func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 
 // addCoverage hashes the columns of an account's coverage that are named in the text.
 func (m *models) addCoverage(h hash.Hash, text, account string) {
-	if _, is := m.days[account]; !is {
+	if _, ok := m.days[account]; !ok {
 		var rows []map[string]json.RawMessage
 		b, _ := json.Marshal(m.next.Coverage(account)) // plain values: neither fails
 		_ = json.Unmarshal(b, &rows)
@@ -215,10 +215,10 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 	case name == schema.CampaignSpends.FullName():
 		m.addFiles(h, schema.SpendDaily.Name, account, month)
 	case isModel && v.IsTable:
-		for _, of := range []string{"", account} {
-			fmt.Fprintln(h, m.content(duck.ModelPartition{Model: name, Account: of}))
+		for _, owner := range []string{"", account} {
+			fmt.Fprintln(h, m.content(duck.ModelPartition{Model: name, Account: owner}))
 		}
-		if v.ByMonth { // its parts are made from the same files
+		if v.ByMonth { // its partitions are made from the same files
 			m.addFiles(h, schema.SpendDaily.Name, account, month)
 		}
 	case isModel:
@@ -228,9 +228,9 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 	}
 }
 
-// content returns the hash of the present rows of a part.
+// content returns the hash of the present rows of a partition.
 func (m *models) content(p duck.ModelPartition) string {
-	if made, is := m.fresh[p]; is {
+	if made, ok := m.fresh[p]; ok {
 		return made.Content
 	}
 	return m.made[p].Content
@@ -250,8 +250,8 @@ func (m *models) addFiles(h hash.Hash, table, account string, month schema.Date)
 // copyMarts writes the Parquet files of the marts whose rows have changed.
 func (m *models) copyMarts(ctx context.Context) (viewErrors []error, err error) {
 	for _, mart := range schema.Marts {
-		v, is := m.views["mart."+mart.View]
-		if !is || m.left[v.Full()] {
+		v, ok := m.views["mart."+mart.View]
+		if !ok || m.failed[v.Full()] {
 			continue
 		}
 		for _, account := range m.accounts() {
@@ -280,7 +280,7 @@ func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string)
 	for _, month := range slices.Sorted(maps.Keys(contents)) {
 		p := duck.ModelPartition{Model: mart.FullName(), Account: account, Month: month.String()}
 		inputs := textHash(fmt.Sprint(mart.FilesVersion(), " ", contents[month]))
-		path := manifest.PartPath(mart.Table, account, month)
+		path := manifest.TablePath(mart.Table, account, month)
 		if m.next.Accounts[account].Files[path] != nil && m.made[p].Inputs == inputs {
 			continue
 		}
@@ -316,14 +316,14 @@ func (m *models) monthsOf(ctx context.Context, mart schema.Mart, account string)
 }
 
 // addMart adds a staged file, which DuckDB has written, to the generation.
-func (m *models) addMart(mart schema.Mart, account string, part schema.Date, rows int64) error {
-	path := manifest.PartPath(mart.Table, account, part)
+func (m *models) addMart(mart schema.Mart, account string, month schema.Date, rows int64) error {
+	path := manifest.TablePath(mart.Table, account, month)
 	disk, staged := m.store.opts.disk, m.area.path(path)
 	sha, size, err := disk.HashFile(staged)
 	if err != nil {
 		return err
 	}
-	info := &manifest.File{Kind: manifest.KindParquet, Table: mart.Name, Day: part, Rows: rows, Bytes: size,
+	info := &manifest.File{Kind: manifest.KindParquet, Table: mart.Name, Day: month, Rows: rows, Bytes: size,
 		SHA256: sha, RunID: m.area.runID}
 	files := m.next.Accounts[account].Files
 	if entered, err := m.files.enterPartition(files, path, info, m.repair || m.newViews); err != nil || !entered {

@@ -32,7 +32,7 @@ func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 		unknown, notes = append(unknown, a.Unknown...), append(notes, noteRows(name, a.Notes)...)
 		unread, refused = append(unread, a.UnreadRows(name)...), append(refused, a.RefusedRows(name)...)
 	}
-	ledger := n.news
+	ledger := n.newRows
 	if n.fromNothing {
 		var err error
 		if ledger, err = n.wholeLedgers(); err != nil {
@@ -51,12 +51,12 @@ func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	add(stageOps(n.area, schema.Notes, notes, n.whoseRows()))
 	add(stageOps(n.area, schema.EntityReads, unread, n.whoseRows()))
 	add(stageOps(n.area, schema.RefusedRows, refused, n.whoseRows()))
-	whole := ""
+	everything := ""
 	if n.fromNothing {
-		whole = "true" // replaces the rows of [warehouse.ledgerLoads]
+		everything = "true" // replaces the rows of [warehouse.ledgerLoads]
 	}
-	add(stageOps(n.area, schema.Runs, runs, cmp.Or(whole, runsSQL(runs))))
-	add(stageOps(n.area, schema.Steps, ledger.Steps, whole))
+	add(stageOps(n.area, schema.Runs, runs, cmp.Or(everything, runsSQL(runs))))
+	add(stageOps(n.area, schema.Steps, ledger.Steps, everything))
 	return loads, errors.Join(errs...)
 }
 
@@ -75,29 +75,30 @@ func (n *warehouse) ledgerLoads() ([]duck.ReplacePartition, error) {
 // filesLoad stages the rows of ops.file for the files that differ from those of the base.
 func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 	var files []schema.File
-	var differ []string
+	var changedPaths []string
 	for name, a := range n.next.Accounts {
-		var was map[string]*manifest.File
+		var baseFiles map[string]*manifest.File
 		if !n.fromNothing && n.base.Accounts[name] != nil {
-			was = n.base.Accounts[name].Files
+			baseFiles = n.base.Accounts[name].Files
 		}
 		for path, f := range a.Files {
 			if f.Kind == manifest.KindDuckDB { // the DuckDB file of an account contains ops.file itself
 				continue
 			}
-			if was[path] == nil || *was[path] != *f {
-				files, differ = append(files, fileRow(name, path, f)), append(differ, schema.QuoteText(path))
+			if baseFiles[path] == nil || *baseFiles[path] != *f {
+				files = append(files, fileRow(name, path, f))
+				changedPaths = append(changedPaths, schema.QuoteText(path))
 			}
 		}
-		for path, f := range was {
+		for path, f := range baseFiles {
 			if a.Files[path] == nil && f.Kind != manifest.KindDuckDB {
-				differ = append(differ, schema.QuoteText(path))
+				changedPaths = append(changedPaths, schema.QuoteText(path))
 			}
 		}
 	}
 	where := ""
-	if len(differ) > 0 {
-		where = "path IN (" + strings.Join(differ, ", ") + ")"
+	if len(changedPaths) > 0 {
+		where = "path IN (" + strings.Join(changedPaths, ", ") + ")"
 	}
 	return stageOps(n.area, schema.Files, files, where)
 }

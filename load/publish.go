@@ -142,9 +142,9 @@ func (n *generation) writeManifest() error {
 	if err != nil {
 		return err
 	}
-	files := maps.Clone(e.Parts)
+	files := maps.Clone(e.AccountFiles)
 	files[manifest.FileName] = e.Root
-	for _, path := range append(slices.Sorted(maps.Keys(e.Parts)), manifest.FileName) {
+	for _, path := range append(slices.Sorted(maps.Keys(e.AccountFiles)), manifest.FileName) {
 		if _, _, err := s.opts.disk.WriteFile(n.area.path(path), files[path]); err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func (n *generation) writeCommit(r commit.Record) error {
 // except on a volume that does not honor locks.
 func (n *generation) fence(r commit.Record) error {
 	s := n.store
-	other, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
+	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (n *generation) fence(r commit.Record) error {
 	if err == nil {
 		published = m.Generation
 	}
-	if other || published != r.Base {
+	if committing || published != r.Base {
 		return fmt.Errorf("somebody else published while generation %d was built on %d (is flock honoured on this "+
 			"volume?): %w", r.Generation, r.Base, durable.ErrLocked)
 	}

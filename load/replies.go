@@ -54,9 +54,9 @@ func (r *Replies) Put(page int, body []byte, rows int64, fingerprint string) err
 		return nil
 	}
 	path := manifest.RawPath(s.account, r.day, page)
-	if known := s.Account().Files[path]; known != nil && fingerprint != "" && known.Fingerprint == fingerprint &&
-		manifest.CheckBytes(s.opts.disk, s.dir, path, known) == nil {
-		r.read[path], r.same[path] = known, true
+	if stored := s.Account().Files[path]; stored != nil && fingerprint != "" && stored.Fingerprint == fingerprint &&
+		manifest.CheckBytes(s.opts.disk, s.dir, path, stored) == nil {
+		r.read[path], r.same[path] = stored, true
 		return nil
 	}
 	packed, err := r.area.pack(body)
@@ -123,7 +123,7 @@ func (r *Replies) DropPages(first, end int) error {
 
 // Quarantine puts the new replies into quarantine, followed by the refused one. It reports whether it stored anything:
 // it does not if the store keeps no replies, or if no reply came.
-func (r *Replies) Quarantine(d quarantine.Day, refused []byte) (kept bool, err error) {
+func (r *Replies) Quarantine(d quarantine.Day, refused []byte) (stored bool, err error) {
 	s := r.store
 	if !s.opts.KeepRaw || len(r.read) == 0 && refused == nil && d.Refusal == nil {
 		return false, nil

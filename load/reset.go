@@ -49,9 +49,9 @@ func reset(ctx context.Context, s *Store, a *Area) (r Reset, err error) {
 	}
 	r.Generation = n.next.Generation
 	r.Aside = asideFolder + "/" + s.account + "-" + s.opts.Now().UTC().Format("20060102T150405Z")
-	if there, err := s.opts.disk.Exists(filepath.Join(s.dir, r.Aside)); err != nil {
+	if exists, err := s.opts.disk.Exists(filepath.Join(s.dir, r.Aside)); err != nil {
 		return r, err
-	} else if there {
+	} else if exists {
 		return r, durable.Storage(fmt.Errorf("%s is there already: %w", r.Aside, fs.ErrExist))
 	}
 	if r.Files, err = n.moveAside(ctx, r.Aside); err != nil {
@@ -69,11 +69,11 @@ func reset(ctx context.Context, s *Store, a *Area) (r Reset, err error) {
 	if err := w.finish(ctx); err != nil {
 		return r, err
 	}
-	gone := slices.Clone(n.files.removes)
+	removed := slices.Clone(n.files.removes)
 	if err := n.commit(ctx); err != nil {
 		return r, err
 	}
-	removeEmptyFolders(s, gone)
+	removeEmptyFolders(s, removed)
 	return r, nil
 }
 
@@ -97,15 +97,15 @@ func without(s *Store, a *Area) (*generation, error) {
 // Until the commit the published generation is complete.
 func (n *generation) moveAside(ctx context.Context, folder string) (files int, err error) {
 	s := n.store
-	found, err := manifest.FilesIn(s.opts.disk, s.dir, s.account)
+	sizes, err := manifest.FilesIn(s.opts.disk, s.dir, s.account)
 	if err != nil {
 		return 0, err
 	}
-	kept := path.Dir(quarantine.FolderOf(s.account))
-	if err := manifest.AddFiles(s.opts.disk, s.dir, kept, []string{s.account}, found); err != nil {
+	quarantineRoot := path.Dir(quarantine.FolderOf(s.account))
+	if err := manifest.AddFiles(s.opts.disk, s.dir, quarantineRoot, []string{s.account}, sizes); err != nil {
 		return 0, err
 	}
-	for _, from := range slices.Sorted(maps.Keys(found)) {
+	for _, from := range slices.Sorted(maps.Keys(sizes)) {
 		if !strings.Contains(from, "/account="+s.account+"/") {
 			continue
 		}
@@ -129,8 +129,8 @@ func (n *generation) moveAside(ctx context.Context, folder string) (files int, e
 }
 
 // removeEmptyFolders removes the folders that the removed files have left empty. Failures are harmless.
-func removeEmptyFolders(s *Store, gone []string) {
-	for _, p := range gone {
+func removeEmptyFolders(s *Store, removed []string) {
+	for _, p := range removed {
 		for dir := path.Dir(p); strings.Contains(dir, "/account="); dir = path.Dir(dir) {
 			if s.opts.disk.Remove(filepath.Join(s.dir, dir)) != nil {
 				break

@@ -15,7 +15,7 @@ import (
 
 // StoredTable reads the account's rows of a table with one file per account.
 func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
-	path := manifest.PartPath(t.Table, s.account, 0)
+	path := manifest.TablePath(t.Table, s.account, 0)
 	info := s.Account().Files[path]
 	if info == nil {
 		return nil, nil
@@ -39,7 +39,7 @@ func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R])
 
 // StoredColumns reads some columns of the account's rows in batches.
 func StoredColumns[R any](s *Store, t schema.TableOf[R], columns ...string) iter.Seq2[[]R, error] {
-	path := manifest.PartPath(t.Table, s.account, 0)
+	path := manifest.TablePath(t.Table, s.account, 0)
 	info := s.Account().Files[path]
 	if info == nil {
 		return func(func([]R, error) bool) {}
@@ -49,7 +49,7 @@ func StoredColumns[R any](s *Store, t schema.TableOf[R], columns ...string) iter
 
 // AddedColumns returns the tracked columns that a table has gained since the account's file was written.
 func AddedColumns[R any](s *Store, t schema.TableOf[R]) ([]string, error) {
-	path := manifest.PartPath(t.Table, s.account, 0)
+	path := manifest.TablePath(t.Table, s.account, 0)
 	if s.Account().Files[path] == nil {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func PutTable[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], r
 }
 
 func putRows(s *Store, a *Area, to *StagedChange, t *schema.Table, write func(io.Writer) (int64, error)) error {
-	path := manifest.PartPath(t, s.account, 0)
+	path := manifest.TablePath(t, s.account, 0)
 	info, err := a.putFile(path, t, write)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
@@ -90,8 +90,8 @@ func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChan
 // [parquet.ReplaceGroups].
 func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], names []string,
 	at schema.Instant, advance func(string, history.Versions[R]) (history.Versions[R], history.Stats, error)) error {
-	was, changed := s.Account().Memory[t.Name], []string{}
-	next, groups := history.Memory{ObservedAt: at}, was.ByGroup()
+	former, changed := s.Account().Memory[t.Name], []string{}
+	next, groups := history.Memory{ObservedAt: at}, former.ByGroup()
 	added, err := AddedColumns(s, t)
 	if err != nil {
 		return err
@@ -101,8 +101,8 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 		return err
 	}
 	replace := func(name string, rows []R) ([]R, error) {
-		h := history.Versions[R]{Rows: rows, Memory: history.Memory{ObservedAt: was.ObservedAt}}
-		if listed, is := groups[history.GroupKey(name)]; is {
+		h := history.Versions[R]{Rows: rows, Memory: history.Memory{ObservedAt: former.ObservedAt}}
+		if listed, ok := groups[history.GroupKey(name)]; ok {
 			h.Memory = listed
 			delete(groups, history.GroupKey(name))
 		}
@@ -120,8 +120,8 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 	err = putRows(s, a, to, t.Table, func(out io.Writer) (int64, error) {
 		return parquet.ReplaceGroups(out, s.opts.disk, stored, t, names, replace)
 	})
-	for _, others := range groups {
-		next.Add(others)
+	for _, untouched := range groups {
+		next.Add(untouched)
 	}
 	to.Memory[t.Name] = next
 	if len(changed) <= mostGroups {
@@ -132,7 +132,7 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 
 // checkedFile checks the bytes of the account's file of a table and returns its path; empty: there is no file.
 func (s *Store) checkedFile(t *schema.Table) (string, error) {
-	path := manifest.PartPath(t, s.account, 0)
+	path := manifest.TablePath(t, s.account, 0)
 	info := s.Account().Files[path]
 	if info == nil {
 		return "", nil
@@ -143,7 +143,7 @@ func (s *Store) checkedFile(t *schema.Table) (string, error) {
 // PutMemory stages the memory of unchanged versions. Their file stays; if there is none yet, it stages an empty one.
 func PutMemory[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], m history.Memory) error {
 	to.Memory[t.Name] = m
-	path := manifest.PartPath(t.Table, s.account, 0)
+	path := manifest.TablePath(t.Table, s.account, 0)
 	if s.Account().Files[path] == nil {
 		return PutTable(s, a, to, t, nil)
 	}

@@ -69,7 +69,7 @@ func TestReadings_AreAnotherFile(t *testing.T) {
 		if got != step.want {
 			t.Errorf("step %d: read %s, want %s", i, got, step.want)
 		}
-		info := m.Accounts["acme"].Files[manifest.PartPath(table.Table, "acme", 0)]
+		info := m.Accounts["acme"].Files[manifest.TablePath(table.Table, "acme", 0)]
 		if file == "" {
 			file = info.SHA256
 		}

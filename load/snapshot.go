@@ -75,7 +75,7 @@ func newSnapshot(dir string, m *manifest.Manifest, text []byte) *Snapshot {
 			s.Files = append(s.Files, SnapshotFile{Path: path, Bytes: size, SHA256: a.LedgerSHA256[path]})
 		}
 	}
-	for _, part := range m.Parts {
+	for _, part := range m.AccountFiles {
 		s.Files = append(s.Files, SnapshotFile{Path: part.Path, Bytes: part.Bytes, SHA256: part.SHA256})
 	}
 	s.Files = append(s.Files, SnapshotFile{Path: duck.FileName, Bytes: m.Warehouse.Bytes,
@@ -140,14 +140,14 @@ func movedPath(err error) string {
 
 // hashed reads the published part of a file, and compares its hash at the end.
 type hashed struct {
-	of   SnapshotFile
+	file SnapshotFile
 	from io.Reader
 	sum  hash.Hash
 	left int64
 }
 
 func newHashed(f SnapshotFile, from io.Reader) *hashed {
-	return &hashed{of: f, from: from, sum: sha256.New(), left: f.Bytes}
+	return &hashed{file: f, from: from, sum: sha256.New(), left: f.Bytes}
 }
 
 func (h *hashed) Read(p []byte) (int, error) {
@@ -158,10 +158,10 @@ func (h *hashed) Read(p []byte) (int, error) {
 	h.sum.Write(p[:n])
 	h.left -= int64(n)
 	switch {
-	case h.left == 0 && h.of.SHA256 != "" && hex.EncodeToString(h.sum.Sum(nil)) != h.of.SHA256:
-		return 0, &movedError{h.of.Path} // the last bytes are withheld, so an upload fails
+	case h.left == 0 && h.file.SHA256 != "" && hex.EncodeToString(h.sum.Sum(nil)) != h.file.SHA256:
+		return 0, &movedError{h.file.Path} // the last bytes are withheld, so an upload fails
 	case errors.Is(err, io.EOF) && h.left > 0:
-		return n, &movedError{h.of.Path}
+		return n, &movedError{h.file.Path}
 	case errors.Is(err, io.EOF):
 		return n, nil
 	}

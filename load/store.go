@@ -132,18 +132,18 @@ func (s *Store) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.lookAround(ctx)
+	return s.checkFiles(ctx)
 }
 
-// published reads the published manifest with only this account loaded. It returns known if that is still the published
-// one.
-func (s *Store) published(known *manifest.Manifest) (*manifest.Manifest, error) {
-	return manifest.ReadAccounts(s.opts.disk, s.dir, known, s.account)
+// published reads the published manifest with only this account loaded. If cached is still published, it returns
+// cached.
+func (s *Store) published(cached *manifest.Manifest) (*manifest.Manifest, error) {
+	return manifest.ReadAccounts(s.opts.disk, s.dir, cached, s.account)
 }
 
-// lookAround compares the names and sizes of the files with the manifest. It refuses a store that was set back to an
+// checkFiles compares the names and sizes of the files with the manifest. It refuses a store that was set back to an
 // older generation, and warns about files that do not belong to it.
-func (s *Store) lookAround(ctx context.Context) error {
+func (s *Store) checkFiles(ctx context.Context) error {
 	newer, files, err := s.newest(ctx)
 	if err == nil && newer.Path != "" {
 		// The newer files may belong to a commit of another account that is under way.
@@ -253,8 +253,8 @@ func refusal(d *durable.Damage) error { return fmt.Errorf("%w; nothing is publis
 // warnOfStrays logs the files in the published folders that do not belong to the store. It removes none: somebody may
 // need them.
 func (s *Store) warnOfStrays(files map[string]int64) error {
-	found := s.base.Strays(files)
-	if len(found) == 0 {
+	strays := s.base.Strays(files)
+	if len(strays) == 0 {
 		return nil
 	}
 	// Some may have been published by another account's run since the manifest was read.
@@ -266,12 +266,12 @@ func (s *Store) warnOfStrays(files map[string]int64) error {
 	if err != nil {
 		return err
 	}
-	if found = m.Strays(files); len(found) == 0 {
+	if strays = m.Strays(files); len(strays) == 0 {
 		return nil
 	}
 	s.opts.Log.Warn("files that spendsync has not published lie in its folders, and whoever reads all files there "+
-		"counts them; move them out of the data directory ('spendsync verify' lists them all)", "files", len(found),
-		"first", found[0])
+		"counts them; move them out of the data directory ('spendsync verify' lists them all)", "files", len(strays),
+		"first", strays[0])
 	return nil
 }
 

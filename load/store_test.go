@@ -341,7 +341,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	if err := r.stage(t.Context(), s, g); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(g.path(manifest.PartPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
+	if err := os.WriteFile(g.path(manifest.TablePath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
 		0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +364,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 		}
 	}
 	for _, table := range []*schema.Table{schema.CampaignHistory.Table, schema.AccountLimits.Table} {
-		path := manifest.PartPath(table, "acme", 0)
+		path := manifest.TablePath(table, "acme", 0)
 		if got.Files[path].SHA256 != was.Files[path].SHA256 {
 			t.Errorf("%s is not as it was", path)
 		}
@@ -403,7 +403,7 @@ func TestPublish_LeavesOtherAccountsUnread(t *testing.T) {
 	beta.account = "beta"
 	acme.mustSync(twoDays())
 	was := beta.mustSync(twoDays())
-	path := filepath.Join(dir, was.Parts["beta"].Path)
+	path := filepath.Join(dir, was.AccountFiles["beta"].Path)
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // replaces it.
 func StoredTracker(s *Store, day schema.Date) (rows []schema.TrackerDay, err error) {
 	t := schema.TrackerDaily
-	path := manifest.PartPath(t.Table, s.account, day)
+	path := manifest.TablePath(t.Table, s.account, day)
 	info := s.Account().Files[path]
 	if info == nil {
 		return nil, nil
@@ -43,42 +43,42 @@ func PutTracker(s *Store, a *Area, to *StagedChange, day schema.Date, stored, ro
 	from TrackerFile) (bool, error) {
 	t := schema.TrackerDaily
 	var changes []schema.TrackerChange
-	differ := func(old, row *schema.TrackerDay, op string) {
+	addChange := func(old, row *schema.TrackerDay, op string) {
 		line := trackerChange(cmp.Or(old, &schema.TrackerDay{}), cmp.Or(row, &schema.TrackerDay{}), op, from)
 		line.AccountID, line.RunID = s.account, a.runID
 		changes = append(changes, line)
 	}
-	rest := stored
+	storedLeft := stored
 	for i := range rows {
 		r := &rows[i]
 		r.AccountID, r.RunID = s.account, a.runID
-		for len(rest) > 0 && compareTrackerKeys(&rest[0], r) < 0 {
-			differ(&rest[0], nil, schema.OpDelete)
-			rest = rest[1:]
+		for len(storedLeft) > 0 && compareTrackerKeys(&storedLeft[0], r) < 0 {
+			addChange(&storedLeft[0], nil, schema.OpDelete)
+			storedLeft = storedLeft[1:]
 		}
-		if len(rest) == 0 || compareTrackerKeys(&rest[0], r) > 0 {
-			differ(nil, r, schema.OpInsert)
+		if len(storedLeft) == 0 || compareTrackerKeys(&storedLeft[0], r) > 0 {
+			addChange(nil, r, schema.OpInsert)
 			continue
 		}
-		same := *r
-		if same.RunID = rest[0].RunID; same == rest[0] {
-			*r = same
+		asStored := *r
+		if asStored.RunID = storedLeft[0].RunID; asStored == storedLeft[0] {
+			*r = asStored
 		} else {
-			differ(&rest[0], r, schema.OpUpdate)
+			addChange(&storedLeft[0], r, schema.OpUpdate)
 		}
-		rest = rest[1:]
+		storedLeft = storedLeft[1:]
 	}
-	for i := range rest {
-		differ(&rest[i], nil, schema.OpDelete)
+	for i := range storedLeft {
+		addChange(&storedLeft[i], nil, schema.OpDelete)
 	}
 	if len(changes) == 0 {
 		return false, nil
 	}
-	info, err := a.putPart(manifest.PartPath(t.Table, s.account, day), t.Table, parquet.Record(t, rows))
+	info, err := a.putRecords(manifest.TablePath(t.Table, s.account, day), t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return false, fmt.Errorf("%s %s: %w", t.FullName(), day, err)
 	}
-	info.Day, to.Files[manifest.PartPath(t.Table, s.account, day)] = day, info
+	info.Day, to.Files[manifest.TablePath(t.Table, s.account, day)] = day, info
 	if len(stored) == 0 {
 		return true, nil
 	}

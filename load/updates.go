@@ -21,10 +21,10 @@ type updates struct {
 // updates returns the loads for the staged files.
 func (n *generation) updates() (updates, error) {
 	u, account := updates{changed: map[schema.Date]bool{}}, n.store.account
-	was, is := accountOf(n.base, account, 0), n.next.Accounts[account]
-	whole, days := map[*schema.Table]*duck.ReplacePartition{}, map[*schema.Table]map[schema.Date]bool{}
-	for _, path := range slices.Sorted(maps.Keys(is.Files)) {
-		info := is.Files[path]
+	base, next := accountOf(n.base, account, 0), n.next.Accounts[account]
+	dayLoads, days := map[*schema.Table]*duck.ReplacePartition{}, map[*schema.Table]map[schema.Date]bool{}
+	for _, path := range slices.Sorted(maps.Keys(next.Files)) {
+		info := next.Files[path]
 		t := schema.Named(info.Table)
 		if t == nil || !n.files.isStaged(path) {
 			continue
@@ -33,20 +33,20 @@ func (n *generation) updates() (updates, error) {
 		case isGrowing(t):
 			u.loads = append(u.loads, n.linesLoad(path, t, info.Day))
 		case t == schema.SpendDaily.Table, t == schema.TrackerDaily.Table:
-			if whole[t] == nil {
-				whole[t], days[t] = &duck.ReplacePartition{Table: t}, map[schema.Date]bool{}
+			if dayLoads[t] == nil {
+				dayLoads[t], days[t] = &duck.ReplacePartition{Table: t}, map[schema.Date]bool{}
 			}
-			whole[t].Files, days[t][info.Day] = append(whole[t].Files, n.area.path(path)), true
+			dayLoads[t].Files, days[t][info.Day] = append(dayLoads[t].Files, n.area.path(path)), true
 			if t == schema.SpendDaily.Table {
 				u.changed[info.Day] = true
 			}
-			if old := was.Files[path]; old != nil {
+			if old := base.Files[path]; old != nil {
 				u.dead += old.Rows
 			}
 		}
 	}
 	for _, t := range []*schema.Table{schema.SpendDaily.Table, schema.TrackerDaily.Table} {
-		if load := whole[t]; load != nil {
+		if load := dayLoads[t]; load != nil {
 			load.Where = duck.DaysSQL(account, "report_date", days[t])
 			u.loads = append(u.loads, *load)
 		}
@@ -54,14 +54,14 @@ func (n *generation) updates() (updates, error) {
 	if len(u.changed) > 0 {
 		u.loads = append(u.loads, duck.CampaignSums(duck.DaysSQL(account, "report_date", u.changed)))
 	}
-	u.addTables(n, is)
+	u.addTables(n, next)
 	return u, nil
 }
 
 // linesLoad returns the load of the new lines of a file, or of all its lines if a new line has replaced a stored one.
 func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) duck.ReplacePartition {
 	load := duck.ReplacePartition{Table: t, Files: []string{n.area.path(path)},
-		Where: duck.PartSQL(t, n.store.account, day)}
+		Where: duck.FileSQL(t, n.store.account, day)}
 	if !n.replaced[path] {
 		load.Where, load.Only = load.Where+" AND "+n.rowsOfRun(), n.rowsOfRun()
 	}
@@ -70,10 +70,10 @@ func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) du
 
 // addTables adds the loads of the staged tables with one file per account. If few groups of a table differ, only those
 // are replaced.
-func (u *updates) addTables(n *generation, is *manifest.Account) {
+func (u *updates) addTables(n *generation, next *manifest.Account) {
 	account := n.store.account
 	for _, t := range schema.Tables {
-		path := manifest.PartPath(t, account, 0)
+		path := manifest.TablePath(t, account, 0)
 		if !t.HasFiles() || t.Partition != schema.ByAccount || !n.files.isStaged(path) {
 			continue
 		}
@@ -83,7 +83,7 @@ func (u *updates) addTables(n *generation, is *manifest.Account) {
 			load.Only = "campaign_id IN (" + strings.Join(quoted(groups), ", ") + ")"
 			load.Where += " AND " + load.Only
 		} else if t.Versioned {
-			u.versions += is.Files[path].Rows
+			u.versions += next.Files[path].Rows
 		}
 		u.loads = append(u.loads, load)
 	}

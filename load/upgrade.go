@@ -60,7 +60,7 @@ func (n upgrader) hashes(account string) error {
 	}
 	a, disk := n.next.Accounts[account], n.store.opts.disk
 	for _, date := range a.DayList() {
-		path := manifest.PartPath(schema.SpendDaily.Table, account, date)
+		path := manifest.TablePath(schema.SpendDaily.Table, account, date)
 		if a.Files[path] == nil || n.files.isStaged(path) {
 			continue
 		}
@@ -86,24 +86,24 @@ const sourceBids = "source_bids"
 // confirmations creates the table of readings from version 11's memory, in which every entity had its own time of
 // confirmation. If the run has staged readings already, it has made them from the same memory.
 func (n upgrader) confirmations(account string) error {
-	a, path := n.next.Accounts[account], manifest.PartPath(schema.Readings.Table, account, 0)
+	a, path := n.next.Accounts[account], manifest.TablePath(schema.Readings.Table, account, 0)
 	if len(a.Memory) == 0 {
 		return nil
 	}
-	was := n.base.Accounts[account].Memory
+	memory := n.base.Accounts[account].Memory
 	if !n.files.isStaged(path) {
 		readings, err := readingsOfMemory(n.store.opts.disk, n.store.dir, account, n.base.Accounts[account])
 		if err != nil {
 			return err
 		}
 		rows := readings.Rows(account, n.area.runID)
-		info, err := n.area.putPart(path, schema.Readings.Table, parquet.Record(schema.Readings, rows))
+		info, err := n.area.putRecords(path, schema.Readings.Table, parquet.Record(schema.Readings, rows))
 		if err != nil {
 			return err
 		}
 		n.files.enter(a.Files, path, info)
 	}
-	for table := range was {
+	for table := range memory {
 		a.Memory[table] = a.Memory[table].Forget()
 	}
 	delete(a.Memory, sourceBids)
@@ -118,7 +118,7 @@ func readingsOfMemory(d durable.Disk, dir, account string, a *manifest.Account) 
 	}
 	for i := range versionedTables {
 		h := &versionedTables[i]
-		path := manifest.PartPath(h.table, account, 0)
+		path := manifest.TablePath(h.table, account, 0)
 		if a.Files[path] == nil {
 			continue
 		}
@@ -128,9 +128,9 @@ func readingsOfMemory(d durable.Disk, dir, account string, a *manifest.Account) 
 	}
 	bids := a.Memory[sourceBids]
 	for p := range readings.Wholes() {
-		whole := schema.Place{CampaignID: p.CampaignID, Part: schema.RuleBid}
-		if _, known := readings[whole]; p.Part == schema.PartMode && !known && bids.ConfirmedAt != 0 {
-			readings[whole] = bids.ConfirmedAt
+		place := schema.Place{CampaignID: p.CampaignID, Part: schema.RuleBid}
+		if _, ok := readings[place]; p.Part == schema.PartMode && !ok && bids.ConfirmedAt != 0 {
+			readings[place] = bids.ConfirmedAt
 		}
 	}
 	maps.DeleteFunc(readings, func(_ schema.Place, at schema.Instant) bool { return at == 0 })
@@ -140,8 +140,8 @@ func readingsOfMemory(d durable.Disk, dir, account string, a *manifest.Account) 
 // file rewrites a published file with the columns of this version.
 func (n upgrader) file(account, path string, t *schema.Table) error {
 	disk, a := n.store.opts.disk, n.next.Accounts[account]
-	full, was := filepath.Join(n.store.dir, path), a.Files[path]
-	err := manifest.CheckBytes(disk, n.store.dir, path, was)
+	full, published := filepath.Join(n.store.dir, path), a.Files[path]
+	err := manifest.CheckBytes(disk, n.store.dir, path, published)
 	if err != nil {
 		return err
 	}
@@ -158,10 +158,10 @@ func (n upgrader) file(account, path string, t *schema.Table) error {
 	if err = cmp.Or(err, unread); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if info.Rows != was.Rows {
-		return fmt.Errorf("%s: %d rows were written of %d: %w", path, info.Rows, was.Rows, durable.ErrDamaged)
+	if info.Rows != published.Rows {
+		return fmt.Errorf("%s: %d rows were written of %d: %w", path, info.Rows, published.Rows, durable.ErrDamaged)
 	}
-	info.Day = was.Day
+	info.Day = published.Day
 	n.files.enter(a.Files, path, info)
 	return nil
 }

@@ -34,7 +34,7 @@ func TestUpgrade_WritesFilesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	account := was.AccountNames()[0]
-	path := manifest.PartPath(schema.Calendar.Table, account, 0)
+	path := manifest.TablePath(schema.Calendar.Table, account, 0)
 	days, err := manifest.Rows(durable.OS, dir, path, was.Accounts[account].Files[path], schema.Calendar)
 	if err != nil || len(days) != 2*365 {
 		t.Fatalf("%d days before: %v", len(days), err)
@@ -156,7 +156,7 @@ func takeBack(t *testing.T, dir string, table *schema.Table, column string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, old := m.Accounts["acme"].Files, m.Parts["acme"].Path
+	files, old := m.Accounts["acme"].Files, m.AccountFiles["acme"].Path
 	index := slices.IndexFunc(table.Columns, func(c schema.Column) bool { return c.Name == column })
 	recs := map[string]arrow.Record{}
 	for path, f := range files {
@@ -186,8 +186,8 @@ func takeBack(t *testing.T, dir string, table *schema.Table, column string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Parts[manifest.FileName] = e.Root
-	for path, b := range e.Parts {
+	e.AccountFiles[manifest.FileName] = e.Root
+	for path, b := range e.AccountFiles {
 		replace(t, filepath.Join(dir, path), b)
 	}
 	if err := os.Remove(filepath.Join(dir, old)); err != nil {

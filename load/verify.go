@@ -75,7 +75,7 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Verificat
 	if err := v.files(ctx); err != nil {
 		return nil, err
 	}
-	if err := v.lookAround(); err != nil {
+	if err := v.strayFiles(); err != nil {
 		return nil, err
 	}
 	if err := v.warehouse(ctx); err != nil {
@@ -162,8 +162,8 @@ func (v *verifier) recordDamage(err error) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	same := func(o *durable.Damage) bool { return o.Path == d.Path && o.What == d.What }
-	if !slices.ContainsFunc(v.report.Damages, same) { // a damaged reply is found twice: by its bytes and with its day
+	isSame := func(o *durable.Damage) bool { return o.Path == d.Path && o.What == d.What }
+	if !slices.ContainsFunc(v.report.Damages, isSame) { // a damaged reply is found twice: by its bytes and with its day
 		v.report.Damages = append(v.report.Damages, d)
 	}
 	return nil
@@ -185,7 +185,7 @@ func (v *verifier) files(ctx context.Context) error {
 		}
 		for d := range a.Days {
 			v.report.Days++
-			if path := manifest.PartPath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
+			if path := manifest.TablePath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
 				if err := v.recordDamage(durable.Damaged(path, durable.RepairReplay,
 					"the manifest knows the day but no file of it")); err != nil {
 					return err
@@ -250,8 +250,8 @@ func (v *verifier) count(path string, info *manifest.File, t *schema.Table) erro
 // day checks that all rows of a file belong to the account and day, that keys are unique, and that the stored replies
 // and the manifest agree with the rows.
 func (v *verifier) day(account string, a *manifest.Account, path string, info *manifest.File) error {
-	known := a.Days[info.Day]
-	if known == nil {
+	proven := a.Days[info.Day]
+	if proven == nil {
 		return durable.Damaged(path, "", "the manifest does not know its day")
 	}
 	isHashed := v.manifest.SchemaVersion >= labelsSince
@@ -259,7 +259,7 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	if err := manifest.CountRows(path, info, int64(rows.Len()), err); err != nil {
 		return err
 	}
-	if err := sameDay(rows, known, isHashed); err != nil {
+	if err := sameDay(rows, proven, isHashed); err != nil {
 		return durable.Damaged(path, durable.RepairReplay, "%v", err)
 	}
 	pages := a.RawPages(info.Day)
@@ -267,7 +267,7 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 		return nil
 	}
 	var unread error
-	fromRaw, err := v.raw(account, info.Day, known.Pieces, func(yield func([]byte, error) bool) {
+	fromRaw, err := v.raw(account, info.Day, proven.Pieces, func(yield func([]byte, error) bool) {
 		for body, err := range manifest.RawPages(v.opts.disk, v.dir, a, pages) {
 			if unread = err; !yield(body, err) {
 				return
@@ -285,7 +285,7 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 		day, err = history.NewDay(fromRaw)
 	}
 	if err == nil {
-		err = known.Holds(day, isHashed)
+		err = proven.CheckRows(day, isHashed)
 	}
 	if err != nil && a.ByOlderRules(info.Day) {
 		return nil // other rules made the stored rows from them
@@ -298,17 +298,17 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 }
 
 // sameDay compares stored rows with the day in the manifest. Rows that are not in key order differ.
-func sameDay(rows *schema.SpendRows, known *manifest.Day, isHashed bool) error {
+func sameDay(rows *schema.SpendRows, proven *manifest.Day, isHashed bool) error {
 	day, err := history.OrderedDay(rows)
 	if err != nil {
 		return err
 	}
-	return known.Holds(day, isHashed)
+	return proven.CheckRows(day, isHashed)
 }
 
-// lookAround records files that the manifest does not name, which a glob would match, and parts that are newer than the
+// strayFiles records files that the manifest does not name, which a glob would match, and parts that are newer than the
 // manifest.
-func (v *verifier) lookAround() error {
+func (v *verifier) strayFiles() error {
 	files, err := manifest.FilesIn(v.opts.disk, v.dir)
 	if err != nil {
 		return err

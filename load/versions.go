@@ -47,20 +47,20 @@ func versionedTable(name string) *versioned {
 func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(*R) schema.Place) versioned {
 	return versioned{
 		table: t.Table,
-		upgrade: func(d durable.Disk, path string, was history.Memory) (rowsWriter, history.Memory, error) {
+		upgrade: func(d durable.Disk, path string, memory history.Memory) (rowsWriter, history.Memory, error) {
 			rows, err := parquet.Rows(d, path, t)
 			if err != nil {
-				return nil, was, err
+				return nil, memory, err
 			}
 			added, err := parquet.Added(d, path, t.Table)
 			if err != nil {
-				return nil, was, err
+				return nil, memory, err
 			}
-			h, err := withNewColumns[R, P](t, history.Versions[R]{Rows: rows, Memory: was}, added)
+			h, err := withNewColumns[R, P](t, history.Versions[R]{Rows: rows, Memory: memory}, added)
 			write := func(out io.Writer) (int64, error) { return parquet.WriteRows(out, t, slices.Values(h.Rows)) }
 			return write, h.Memory, err
 		},
-		confirmed: func(d durable.Disk, path string, was history.Memory, into history.Readings) error {
+		confirmed: func(d durable.Disk, path string, memory history.Memory, into history.Readings) error {
 			if place == nil {
 				return nil
 			}
@@ -74,8 +74,8 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(
 					if !f.IsCurrent {
 						continue
 					}
-					confirmed := max(was.Confirmed(text(&rows[i])), f.LastConfirmedAt)
-					if _, known := into[at.Whole()]; !known {
+					confirmed := max(memory.Confirmed(text(&rows[i])), f.LastConfirmedAt)
+					if _, ok := into[at.Whole()]; !ok {
 						into[at.Whole()] = confirmed
 					}
 					into.Confirm(at, confirmed)

@@ -107,8 +107,8 @@ func (n *warehouse) engine() duck.Options {
 	// 310.
 	debug.FreeOSMemory()
 	if n.restoreGC == nil { // cheap: few objects are live now
-		was := debug.SetGCPercent(25)
-		n.restoreGC = func() { debug.SetGCPercent(was) }
+		percent := debug.SetGCPercent(25)
+		n.restoreGC = func() { debug.SetGCPercent(percent) }
 	}
 	return o
 }

@@ -67,11 +67,11 @@ func (c warehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map
 		if t.Name == schema.SpendDaily.Name {
 			days = counts
 		}
-		have := map[string]int64{}
+		byAccount := map[string]int64{}
 		for k, n := range counts {
-			have[k.Account] += n
+			byAccount[k.Account] += n
 		}
-		for account, n := range have {
+		for account, n := range byAccount {
 			key := [2]string{t.Name, account}
 			if want[key] != n {
 				return nil, durable.Damaged(duck.FileName, durable.RepairRebuild, "%s of account %s has %d rows, its "+
@@ -100,7 +100,7 @@ func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 		}
 	}
 	for k, n := range seen {
-		if c.manifest.Accounts[k.Account] == nil && c.manifest.Parts[k.Account] != nil {
+		if c.manifest.Accounts[k.Account] == nil && c.manifest.AccountFiles[k.Account] != nil {
 			continue // not loaded; counts has compared its rows
 		}
 		return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s has %d rows, and the "+
@@ -172,7 +172,7 @@ func checkCampaigns(ctx context.Context, w *duck.Warehouse, m *manifest.Manifest
 		}
 	}
 	for k := range got {
-		if m.Accounts[k.Account] == nil && m.Parts[k.Account] != nil {
+		if m.Accounts[k.Account] == nil && m.AccountFiles[k.Account] != nil {
 			continue
 		}
 		return durable.Damaged(duck.FileName, durable.RepairRebuild, "%s has rows on %s of account %s, and there is "+
@@ -197,19 +197,19 @@ func checkKeys(ctx context.Context, w *duck.Warehouse, account string, d schema.
 // compareRows compares the rows of every table with its Parquet files, or with the rows from which it is computed. It
 // compares hashes: the sum of DuckDB's hashes of all rows, which does not depend on their order.
 func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.Warehouse, views []duck.View) error {
-	var differ []string
+	var excluded []string
 	if m.SchemaVersion < schema.Readings.Since { // Parquet and DuckDB had different values in these columns
-		differ = []string{"last_confirmed_at", "bids_last_read_at"}
+		excluded = []string{"last_confirmed_at", "bids_last_read_at"}
 	}
 	for _, t := range schema.TablesAsOf(m.SchemaVersion) {
 		files := parquetFiles(m, dir, t)
-		columns := t.SQLColumns(differ...)
+		columns := t.SQLColumns(excluded...)
 		if len(files) == 0 {
 			continue // counts has compared its rows
 		}
-		otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than its Parquet files",
+		damage := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than its Parquet files",
 			t.FullName())
-		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), duck.FilesSQL(files), otherwise); err != nil {
+		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), duck.FilesSQL(files), damage); err != nil {
 			return err
 		}
 	}
@@ -217,10 +217,10 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 		return nil
 	}
 	sums := schema.CampaignSpends.Table
-	otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than spend_daily "+
+	damage := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than spend_daily "+
 		"adds up to", sums.FullName())
 	if err := sameRows(ctx, w, sums.SQLColumns(), "w."+sums.SQLName(), "("+schema.CampaignSpendSQL("true")+")",
-		otherwise); err != nil {
+		damage); err != nil {
 		return err
 	}
 	if err := compareModels(ctx, w, views); err != nil {
@@ -231,10 +231,10 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 		if len(files) == 0 {
 			continue
 		}
-		otherwise := durable.Damaged("parquet/"+mart.Name, durable.RepairRebuild, "its files hold other rows than the "+
+		damage := durable.Damaged("parquet/"+mart.Name, durable.RepairRebuild, "its files hold other rows than the "+
 			"view mart.%s", mart.View)
 		view := "(SELECT " + duck.MartColumns(mart) + " FROM w.mart." + schema.Quote(mart.View) + ")"
-		if err := sameRows(ctx, w, mart.SQLColumns(), view, duck.FilesSQL(files), otherwise); err != nil {
+		if err := sameRows(ctx, w, mart.SQLColumns(), view, duck.FilesSQL(files), damage); err != nil {
 			return err
 		}
 	}
@@ -243,10 +243,10 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 		if len(files) == 0 {
 			continue
 		}
-		otherwise := durable.Damaged("parquet/"+c.Name, durable.RepairRebuild, "its files hold other rows than %s",
+		damage := durable.Damaged("parquet/"+c.Name, durable.RepairRebuild, "its files hold other rows than %s",
 			c.Of.FullName())
 		t := c.AsOf(m.SchemaVersion)
-		err := sameRows(ctx, w, t.SQLColumns(), "w."+c.Of.SQLName(), duck.FilesSQL(files), otherwise)
+		err := sameRows(ctx, w, t.SQLColumns(), "w."+c.Of.SQLName(), duck.FilesSQL(files), damage)
 		if err != nil {
 			return err
 		}
@@ -304,13 +304,13 @@ func parquetFiles(m *manifest.Manifest, dir string, t *schema.Table) (files []st
 }
 
 // sameRows compares the rows of two FROM clauses, and returns the given damage if they differ.
-func sameRows(ctx context.Context, w *duck.Warehouse, columns, one, other string, otherwise *durable.Damage) error {
-	hash, err := w.RowsHash(ctx, columns, one)
+func sameRows(ctx context.Context, w *duck.Warehouse, columns, left, right string, damage *durable.Damage) error {
+	leftHash, err := w.RowsHash(ctx, columns, left)
 	if err != nil {
 		return err
 	}
-	if same, err := w.RowsHash(ctx, columns, other); err != nil || same != hash {
-		return cmp.Or(err, error(otherwise))
+	if rightHash, err := w.RowsHash(ctx, columns, right); err != nil || rightHash != leftHash {
+		return cmp.Or(err, error(damage))
 	}
 	return nil
 }

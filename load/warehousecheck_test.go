@@ -46,14 +46,14 @@ func newBuilt(t *testing.T) *built {
 			}
 			a.Days[day] = &manifest.Day{Sums: sealed.Sums()}
 			if n > 0 {
-				path := manifest.PartPath(schema.SpendDaily.Table, account, day)
+				path := manifest.TablePath(schema.SpendDaily.Table, account, day)
 				a.Files[path] = putTable(t, b.dir, path, schema.SpendDaily, rows)
 				files = append(files, filepath.Join(b.dir, path))
 			}
 		}
 	}
 	// Marts and replies have no table.
-	mart := manifest.PartPath(schema.CampaignDays.Table, "acme", 20000)
+	mart := manifest.TablePath(schema.CampaignDays.Table, "acme", 20000)
 	b.m.Of("acme").Files[mart] = &manifest.File{Kind: manifest.KindParquet, Table: schema.CampaignDays.Name, Rows: 5}
 	b.m.Of("acme").Files["raw/x"] = &manifest.File{Kind: manifest.KindRaw, Rows: 5}
 	w, err := duck.Build(t.Context(), filepath.Join(b.dir, duck.FileName), true, []duck.ReplacePartition{
@@ -109,7 +109,7 @@ func TestWarehouseCheck(t *testing.T) {
 	b := newBuilt(t)
 	all := func(*manifest.Manifest) {}
 	unloaded := func(m *manifest.Manifest) {
-		m.Parts["beta"] = &manifest.AccountFile{Rows: m.RowsOf("beta")}
+		m.AccountFiles["beta"] = &manifest.AccountFile{Rows: m.RowsOf("beta")}
 		delete(m.Accounts, "beta")
 	}
 	only := func(day schema.Date) map[string]map[schema.Date]bool {
@@ -142,7 +142,7 @@ func TestWarehouseCheck(t *testing.T) {
 			"now() AS ends_at, 24 AS hours, '' AS _run_id FROM spend_daily LIMIT 1", all, nil, false,
 			"calendar of account acme has 1 rows"},
 		"a day that is not proven": {"SELECT 1", func(m *manifest.Manifest) {
-			m.Parts["acme"] = &manifest.AccountFile{} // as for a published account
+			m.AccountFiles["acme"] = &manifest.AccountFile{} // as for a published account
 			delete(m.Accounts["acme"].Days, 20001)
 		}, nil, false, "acme has 2 rows, and the day is not proven"},
 		"other sums of campaigns": {"UPDATE int.campaign_spend SET clicks = clicks + 1", all, nil, false,
@@ -173,7 +173,7 @@ func wantDamage(t *testing.T, name string, err error, says string) {
 func TestCompareRows(t *testing.T) {
 	b := newBuilt(t)
 	// The file does not exist.
-	delete(b.m.Accounts["acme"].Files, manifest.PartPath(schema.CampaignDays.Table, "acme", 20000))
+	delete(b.m.Accounts["acme"].Files, manifest.TablePath(schema.CampaignDays.Table, "acme", 20000))
 	const query = "SELECT account_id, report_date, sum(spend) AS spend FROM main.spend_daily GROUP BY ALL"
 	whole := duck.View{Schema: "mart", Name: "days", SQL: query, IsTable: true, Reads: []string{"main.spend_daily"}}
 	plain := whole
@@ -211,7 +211,7 @@ func TestCompareRows(t *testing.T) {
 // TestCompareRows_OfMarts: the files of a mart must have the rows of its view.
 func TestCompareRows_OfMarts(t *testing.T) {
 	b := newBuilt(t)
-	acme, path := b.m.Accounts["acme"], manifest.PartPath(schema.CampaignDays.Table, "acme", 20000)
+	acme, path := b.m.Accounts["acme"], manifest.TablePath(schema.CampaignDays.Table, "acme", 20000)
 	acme.Files[path] = putTable(t, b.dir, path, schema.CampaignDays,
 		[]schema.CampaignDay{{AccountID: "acme", ReportDate: 20000, CampaignID: "C1"}})
 	view := "mart." + schema.Quote(schema.CampaignDays.View)

@@ -26,7 +26,7 @@ func emptyStore(t *testing.T, generation int64) string {
 	m.Generation, m.RunID = generation, fmt.Sprintf("R%d", generation)
 	m.Of("acme")
 	e, err := m.Encode()
-	for path, part := range e.Parts {
+	for path, part := range e.AccountFiles {
 		err = errors.Join(err, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o700),
 			os.WriteFile(filepath.Join(dir, path), part, 0o600))
 	}

@@ -128,7 +128,7 @@ func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdi
 	if err != nil {
 		return err
 	}
-	q.Account, q.Facts = c.account, true
+	q.Account, q.WithCaveats = c.account, true
 	if err := c.pullFrom(ctx, c.bucketOf(c.from)); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 		err = cli.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, f.Name) })
 	}
 	if err = cli.QuietPipe(err); err == nil && f.Name != "table" {
-		facts := duck.FactLines(result.Facts)
+		facts := duck.CaveatLines(result.Caveats)
 		if left := n.NotAll(); left != "" {
 			facts = append([]string{left + "."}, facts...)
 		}

@@ -54,9 +54,9 @@ type Place struct {
 }
 
 // Write publishes the staged files, all or none. The caller has synced them and holds the store's lock. begin is called
-// right before the commit may start: from then on the commit may have started, whatever error follows. known is the
+// right before the commit may start: from then on the commit may have started, whatever error follows. published is the
 // published manifest, or nil.
-func (p Place) Write(r Record, known *manifest.Manifest, begin func() error) error {
+func (p Place) Write(r Record, published *manifest.Manifest, begin func() error) error {
 	if err := p.tryMoves(r); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (p Place) Write(r Record, known *manifest.Manifest, begin func() error) err
 		return err
 	}
 	// From here on the run is committed: whatever happens, the next start finishes the commit by the same code.
-	return p.end(known)
+	return p.end(published)
 }
 
 // repairRecord is the repair of a damaged record. No backup contains the record, because backups are made of published
@@ -105,8 +105,8 @@ const repairRecord = "restore the whole data directory from a backup ('spendsync
 // End finishes the commit that commit.json records, if there is one. It may be interrupted and repeated at any point.
 // The caller holds the store's lock.
 func (p Place) End() error {
-	found, err := p.Disk.Exists(filepath.Join(p.Dir, manifest.CommitName))
-	if err != nil || !found {
+	started, err := p.Disk.Exists(filepath.Join(p.Dir, manifest.CommitName))
+	if err != nil || !started {
 		return err
 	}
 	// The writer of the record may have died before it synced the record's name. If a power loss then removed the
@@ -117,9 +117,9 @@ func (p Place) End() error {
 	return p.end(nil)
 }
 
-// end finishes the commit. known is the published manifest as the caller last read it, or nil.
-func (p Place) end(known *manifest.Manifest) error {
-	r, err := Read(p.Disk, p.Dir, known)
+// end finishes the commit. published is the manifest as the caller last read it, or nil.
+func (p Place) end(published *manifest.Manifest) error {
+	r, err := Read(p.Disk, p.Dir, published)
 	if r == nil || err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func moveFile(d durable.Disk, dir string, m Move) error {
 
 // Read reads the record of a commit under way; nil if there is none. A record that does not fit the published
 // generation is damage: somebody has restored an older or a newer part of the store.
-func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error) {
+func Read(d durable.Disk, dir string, published *manifest.Manifest) (*Record, error) {
 	b, err := d.ReadFile(filepath.Join(dir, manifest.CommitName), durable.MaxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -246,7 +246,7 @@ func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error)
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	m, err := manifest.ReadRoot(d, dir, known)
+	m, err := manifest.ReadRoot(d, dir, published)
 	switch {
 	case errors.Is(err, durable.ErrEmpty), errors.Is(err, durable.ErrDamaged):
 		// The commit brings an intact manifest.

@@ -81,12 +81,12 @@ func tryFolder(d durable.Disk, probe, folder string) error {
 	if err := f.Close(); err != nil {
 		return durable.Storage(err)
 	}
-	there := filepath.Join(folder, probeName)
-	if err := d.Rename(probe, there); err != nil {
+	moved := filepath.Join(folder, probeName)
+	if err := d.Rename(probe, moved); err != nil {
 		return refusedFolder(folder, err)
 	}
 	// Another account's run that tests the same folder may have renamed it.
-	if err := d.Rename(there, probe); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := d.Rename(moved, probe); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return refusedFolder(folder, err)
 	}
 	return nil

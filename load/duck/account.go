@@ -29,8 +29,8 @@ func (e *AccountError) Error() string {
 // Accounts returns the accounts that have days in the file. If only is not empty, it returns that account, or an
 // [*AccountError].
 func (s *Session) Accounts(ctx context.Context, only string) (names []string, err error) {
-	known, err := s.Query(ctx, "SELECT DISTINCT account_id FROM ops.day_coverage ORDER BY account_id")
-	for _, r := range known.Rows {
+	result, err := s.Query(ctx, "SELECT DISTINCT account_id FROM ops.day_coverage ORDER BY account_id")
+	for _, r := range result.Rows {
 		names = append(names, r[0].V)
 	}
 	if err != nil || only == "" {
@@ -77,19 +77,20 @@ func (w *Warehouse) WriteAccount(ctx context.Context, path, account string) erro
 		return err
 	}
 	// Rows of int.made without an account are about the whole file.
-	its := " WHERE account_id IN ('', " + schema.QuoteText(account) + ")"
+	condition := " WHERE account_id IN ('', " + schema.QuoteText(account) + ")"
 	attach := fmt.Sprintf("ATTACH %s AS one", schema.QuoteText(path))
 	write := []string{fmt.Sprintf("%s (BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0')", attach, blockSize),
 		"COPY FROM DATABASE w TO one (SCHEMA)"}
-	var same []string
+	var comparisons []string
 	for _, t := range tables {
 		where := ""
 		if t.byAccount {
-			where = its
+			where = condition
 		}
 		write = append(write, fmt.Sprintf("INSERT INTO one.%[1]s FROM w.%[1]s%s", t.name, where))
-		same = append(same, fmt.Sprintf("(SELECT count(*) FROM one.%[1]s) = (SELECT count(*) FROM w.%[1]s%[2]s) AND "+
-			"(SELECT count(*) FROM one.%[1]s) = (SELECT count(*) FROM one.%[1]s%[2]s)", t.name, where))
+		comparisons = append(comparisons, fmt.Sprintf("(SELECT count(*) FROM one.%[1]s) = (SELECT count(*) FROM "+
+			"w.%[1]s%[2]s) AND (SELECT count(*) FROM one.%[1]s) = (SELECT count(*) FROM one.%[1]s%[2]s)",
+			t.name, where))
 	}
 	// Attach the file again, so that counting uses no cached block.
 	write = append(write, "CHECKPOINT one", "DETACH one", attach+" (READ_ONLY)")
@@ -103,12 +104,12 @@ func (w *Warehouse) WriteAccount(ctx context.Context, path, account string) erro
 		if err := w.Exec(ctx, write...); err != nil {
 			return err
 		}
-		var is bool
-		q := "SELECT " + strings.Join(same, " AND ")
-		if err := w.conn.QueryRowContext(ctx, q).Scan(&is); err != nil {
+		var matches bool
+		q := "SELECT " + strings.Join(comparisons, " AND ")
+		if err := w.conn.QueryRowContext(ctx, q).Scan(&matches); err != nil {
 			return duckErr(q, err)
 		}
-		if !is {
+		if !matches {
 			return durable.Damaged(AccountFile(account), durable.RepairRebuild, "it holds other rows than the "+
 				"account's in %s", FileName)
 		}

@@ -34,8 +34,8 @@ type Query struct {
 	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteCSV] without storing it first. It has
 	// no effect on SQL with parameters.
 	Once bool
-	// Facts adds the [Caveats] of the answer to the result.
-	Facts bool
+	// WithCaveats adds the [Caveats] of the answer to the result.
+	WithCaveats bool
 	// Days is an SQL condition over main.spend AS s and main.today AS t for the days that the answer is about, for its
 	// caveats. If it is empty, they are taken from the columns of the answer.
 	Days string
@@ -68,7 +68,7 @@ type Result struct {
 	Columns []Column
 	Count   int64     // number of rows; 0 if Query.Once was in effect
 	Total   int64     // number of rows without the limit of RowsParam
-	Facts   []Caveats // one per account, if the query asked for them
+	Caveats []Caveats // one per account, if the query asked for them
 
 	s      *Session
 	isView bool // Query.Once is in effect: the answer is computed when it is written
@@ -111,8 +111,8 @@ func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err er
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if q.Facts {
-		r.Facts = r.facts(ctx, q.Days)
+	if q.WithCaveats {
+		r.Caveats = r.caveats(ctx, q.Days)
 	}
 	return r, nil
 }

@@ -49,15 +49,15 @@ func (f Caveats) String() string {
 		text += fmt.Sprintf(" Lost: %s.", strings.Join(f.Lost, ", "))
 	}
 	if f.Young > 0 {
-		days, other := fmt.Sprintf("%d days", f.Young), ""
+		days, suffix := fmt.Sprintf("%d days", f.Young), ""
 		if f.Young == 1 {
 			days = "1 day"
 		}
 		if f.OfAllDays {
-			days, other = days+" among all that are stored", ", of fewer days another share"
+			days, suffix = days+" among all that are stored", ", of fewer days another share"
 		}
 		text += fmt.Sprintf(" Conversions of %s are still arriving: %.0f %% of them are to come%s.", days, 100*f.ToCome,
-			other)
+			suffix)
 	}
 	if f.Unknown > 0 {
 		days := fmt.Sprintf("%d days", f.Unknown)
@@ -70,8 +70,8 @@ func (f Caveats) String() string {
 	return text
 }
 
-// FactLines returns a paragraph for each account, headed by its name if there are several.
-func FactLines(all []Caveats) (lines []string) {
+// CaveatLines returns a paragraph for each account, headed by its name if there are several.
+func CaveatLines(all []Caveats) (lines []string) {
 	for _, f := range all {
 		text := f.String()
 		if len(all) > 1 {
@@ -85,9 +85,9 @@ func FactLines(all []Caveats) (lines []string) {
 // ofConversions matches the names of columns that count conversions or are computed from them.
 var ofConversions = regexp.MustCompile(`(^|_)(conversions|cpa|roi)($|_)`)
 
-// facts returns the caveats of the answer, by account. days is as in Query.Days. If the file lacks the tables, there
+// caveats returns the caveats of the answer, by account. days is as in Query.Days. If the file lacks the tables, there
 // are none.
-func (r *Result) facts(ctx context.Context, days string) (all []Caveats) {
+func (r *Result) caveats(ctx context.Context, days string) (all []Caveats) {
 	read, err := r.s.Query(ctx, "SELECT t.account_id, epoch_us(t.as_of_at), t.today FROM main.today AS t ORDER BY ALL")
 	if err != nil {
 		return nil
@@ -97,16 +97,16 @@ func (r *Result) facts(ctx context.Context, days string) (all []Caveats) {
 		fmt.Sscan(row[1].V, &us)
 		all = append(all, Caveats{Account: row[0].V, AsOf: time.UnixMicro(us).UTC(), OpenDay: row[2].V})
 	}
-	of := func(account string) *Caveats {
+	caveatsOf := func(account string) *Caveats {
 		i := slices.IndexFunc(all, func(f Caveats) bool { return f.Account == account })
 		if i < 0 { // the account has no stored day
 			i, all = len(all), append(all, Caveats{Account: account})
 		}
 		return &all[i]
 	}
-	asked, isAll := r.askedDays(ctx, days)
-	gaps, err := r.s.Query(ctx, "SELECT a.account_id, a.state = 'lost', a.report_date - DATE '1970-01-01' FROM ("+asked+
-		") AS a WHERE a.state IN ('missing', 'partial', 'lost') ORDER BY ALL")
+	daysSQL, isAll := r.askedDays(ctx, days)
+	gaps, err := r.s.Query(ctx, "SELECT a.account_id, a.state = 'lost', a.report_date - DATE '1970-01-01' FROM ("+
+		daysSQL+") AS a WHERE a.state IN ('missing', 'partial', 'lost') ORDER BY ALL")
 	if err != nil {
 		return all
 	}
@@ -122,7 +122,7 @@ func (r *Result) facts(ctx context.Context, days string) (all []Caveats) {
 		if n > 1 {
 			span += " to " + (first + schema.Date(n-1)).String()
 		}
-		if f := of(gaps.Rows[i][0].V); gaps.Rows[i][1].V == "true" {
+		if f := caveatsOf(gaps.Rows[i][0].V); gaps.Rows[i][1].V == "true" {
 			f.Lost = append(f.Lost, span)
 		} else {
 			f.Missing = append(f.Missing, span)
@@ -130,7 +130,7 @@ func (r *Result) facts(ctx context.Context, days string) (all []Caveats) {
 		i += n
 	}
 	if slices.ContainsFunc(r.Columns, func(c Column) bool { return ofConversions.MatchString(c.Name) }) {
-		r.young(ctx, asked, of)
+		r.young(ctx, daysSQL, caveatsOf)
 	}
 	for i := range all {
 		all[i].OfAllDays = isAll && all[i].Young > 0
@@ -140,14 +140,14 @@ func (r *Result) facts(ctx context.Context, days string) (all []Caveats) {
 
 // askedDays returns SQL for the days that the answer is about, with account_id, report_date and state. If the answer
 // does not show its days, isAll is true and the SQL is for all days.
-func (r *Result) askedDays(ctx context.Context, days string) (asked string, isAll bool) {
+func (r *Result) askedDays(ctx context.Context, days string) (daysSQL string, isAll bool) {
 	const covered = "SELECT s.account_id, s.report_date, s.state FROM ops.day_coverage AS s"
 	if days != "" {
 		return covered + " JOIN main.today AS t ON t.account_id = s.account_id WHERE " + days, false
 	}
 	for _, pair := range [][2]string{{"report_date", "report_date"}, {"window_from", "window_to"}} {
-		has := func(name string) bool { return slices.Contains(r.Columns, Column{name, "DATE"}) }
-		if r.isView || !has(pair[0]) || !has(pair[1]) {
+		hasColumn := func(name string) bool { return slices.Contains(r.Columns, Column{name, "DATE"}) }
+		if r.isView || !hasColumn(pair[0]) || !hasColumn(pair[1]) {
 			continue
 		}
 		span, err := r.s.Query(ctx, fmt.Sprintf("SELECT min(%s), max(%s) FROM temp.answer", pair[0], pair[1]))
@@ -160,9 +160,9 @@ func (r *Result) askedDays(ctx context.Context, days string) (asked string, isAl
 }
 
 // young sets Young, ToCome and Unknown.
-func (r *Result) young(ctx context.Context, asked string, of func(string) *Caveats) {
+func (r *Result) young(ctx context.Context, daysSQL string, caveatsOf func(string) *Caveats) {
 	// Final days have all their conversions, so the expensive query is skipped if there are no others.
-	if open, err := r.s.Query(ctx, "SELECT 1 FROM ("+asked+") AS a WHERE a.state = 'complete' LIMIT 1"); err != nil ||
+	if open, err := r.s.Query(ctx, "SELECT 1 FROM ("+daysSQL+") AS a WHERE a.state = 'complete' LIMIT 1"); err != nil ||
 		len(open.Rows) == 0 {
 		return
 	}
@@ -181,12 +181,12 @@ FROM int.day_maturity AS m
 JOIN (%s) AS a ON a.account_id = m.account_id AND a.report_date = m.report_date
 JOIN day AS d ON d.account_id = m.account_id AND d.report_date = m.report_date
 WHERE (m.conversions_share > 0 AND m.is_young) OR m.conversions_share IS NULL
-GROUP BY m.account_id`, asked))
+GROUP BY m.account_id`, daysSQL))
 	if err != nil {
 		return
 	}
 	for _, row := range young.Rows {
-		f := of(row[0].V)
+		f := caveatsOf(row[0].V)
 		fmt.Sscan(row[1].V, &f.Young)
 		fmt.Sscan(row[2].V, &f.ToCome)
 		fmt.Sscan(row[3].V, &f.Unknown)

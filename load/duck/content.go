@@ -20,13 +20,13 @@ type AccountDay struct {
 // grouping by name. If they differ, there are rows of another account, and it groups nevertheless.
 func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []string) (map[AccountDay]int64, error) {
 	uncounted := func(err error) error { return unread(err, "%s cannot be counted", t.FullName()) }
-	account, day, its := "account_id", "0", ""
+	account, day, condition := "account_id", "0", ""
 	if t.Name == schema.SpendDaily.Name {
 		day = "(report_date - DATE '1970-01-01')::BIGINT"
 	}
 	if len(accounts) == 1 {
 		account = schema.QuoteText(accounts[0])
-		its = " WHERE account_id = " + account
+		condition = " WHERE account_id = " + account
 	}
 	counts := map[AccountDay]int64{}
 	var k AccountDay
@@ -39,14 +39,14 @@ func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []stri
 	}, &k.Account, &k.Day, &n); err != nil {
 		return nil, uncounted(err)
 	}
-	if its == "" {
+	if condition == "" {
 		return counts, nil
 	}
-	var named int64
-	if err := w.conn.QueryRowContext(ctx, "SELECT count(*) FROM "+t.SQLName()+its).Scan(&named); err != nil {
+	var ofAccount int64
+	if err := w.conn.QueryRowContext(ctx, "SELECT count(*) FROM "+t.SQLName()+condition).Scan(&ofAccount); err != nil {
 		return nil, uncounted(err)
 	}
-	if named != counted {
+	if ofAccount != counted {
 		return w.Counts(ctx, t, nil)
 	}
 	return counts, nil
@@ -113,7 +113,7 @@ type Unproven struct {
 // Unproven returns the accounts with unproven days of the report. A day is proven if a chain of shared days and
 // campaigns connects it to a campaign with a version that is more than a stub. All days are proven if the first run
 // that stored rows recorded a proof of identity. Later proofs do not count: they may rest on the stored days alone.
-func (w *Warehouse) Unproven(ctx context.Context) (found []Unproven, err error) {
+func (w *Warehouse) Unproven(ctx context.Context) (unproven []Unproven, err error) {
 	report := schema.SpendDaily.Table
 	proven := "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND
 		rows_inserted > 0 GROUP BY account_id HAVING arg_min(identity_proof IS NOT NULL, generation))`
@@ -132,12 +132,12 @@ func (w *Warehouse) Unproven(ctx context.Context) (found []Unproven, err error) 
 		schema.QuoteText(schema.ReadStub))
 	var u Unproven
 	if err := scanRows(ctx, w.conn, q, func() error {
-		found = append(found, u)
+		unproven = append(unproven, u)
 		return nil
 	}, &u.Account, &u.Days, &u.Campaigns, &u.Example); err != nil {
 		return nil, duckErr(q, err)
 	}
-	return found, nil
+	return unproven, nil
 }
 
 // NewestRun returns the run that published the newest generation in the DuckDB file at path, whichever file that is.

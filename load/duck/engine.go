@@ -178,12 +178,12 @@ func duckErr(statement string, err error) error {
 
 // unread returns damage of the DuckDB file, unless err shows that memory or the disk failed.
 func unread(err error, format string, args ...any) error {
-	what := fmt.Sprintf(format, args...)
+	message := fmt.Sprintf(format, args...)
 	var de *duckdb.Error
 	if IsOutOfMemory(err) || errors.As(err, &de) && diskTrouble.MatchString(de.Msg) {
-		return duckErr(what, err)
+		return duckErr(message, err)
 	}
-	return durable.Damaged(FileName, durable.RepairRebuild, "%s: %v", what, err)
+	return durable.Damaged(FileName, durable.RepairRebuild, "%s: %v", message, err)
 }
 
 // diskTrouble matches errors of the file system in DuckDB's messages. DuckDB gives them the type of the failed

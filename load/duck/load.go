@@ -59,21 +59,21 @@ func FilesSQL(files []string) string {
 // long IN list into a join.
 func DaysSQL(account, column string, days map[schema.Date]bool) string {
 	sorted := slices.Sorted(maps.Keys(days))
-	var which string
+	var condition string
 	if first, last := sorted[0], sorted[len(sorted)-1]; int(last-first) == len(sorted)-1 {
-		which = fmt.Sprintf("BETWEEN DATE '%s' AND DATE '%s'", first, last)
+		condition = fmt.Sprintf("BETWEEN DATE '%s' AND DATE '%s'", first, last)
 	} else {
 		list := make([]string, len(sorted))
 		for i, d := range sorted {
 			list[i] = "DATE '" + d.String() + "'"
 		}
-		which = "IN (" + strings.Join(list, ", ") + ")"
+		condition = "IN (" + strings.Join(list, ", ") + ")"
 	}
-	return fmt.Sprintf("account_id = %s AND %s %s", schema.QuoteText(account), schema.Quote(column), which)
+	return fmt.Sprintf("account_id = %s AND %s %s", schema.QuoteText(account), schema.Quote(column), condition)
 }
 
-// PartSQL returns the condition for the rows of one Parquet file of a table.
-func PartSQL(t *schema.Table, account string, day schema.Date) string {
+// FileSQL returns the condition for the rows of one Parquet file of a table.
+func FileSQL(t *schema.Table, account string, day schema.Date) string {
 	c := "account_id = " + schema.QuoteText(account)
 	switch t.Partition {
 	case schema.ByDay:

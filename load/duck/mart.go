@@ -38,14 +38,14 @@ func (ms Models) WriteMart(ctx context.Context, m schema.Mart, account string, m
 	for _, c := range m.Columns {
 		ids = append(ids, fmt.Sprintf("%s: %d", schema.Quote(c.Name), c.FieldID))
 	}
-	var says []string
+	var metadata []string
 	for _, kv := range parquet.Metadata(m.Table) {
-		says = append(says, schema.Quote(kv[0])+": "+schema.QuoteText(kv[1]))
+		metadata = append(metadata, schema.Quote(kv[0])+": "+schema.QuoteText(kv[1]))
 	}
 	q := fmt.Sprintf("COPY (SELECT %s FROM mart.%s WHERE %s ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd, "+
 		"ROW_GROUP_SIZE %d, WRITE_BLOOM_FILTER false, USE_TMP_FILE false, FIELD_IDS {%s}, KV_METADATA {%s})",
 		MartColumns(m), schema.Quote(m.View), where, strings.Join(m.KeyNames(), ", "), schema.QuoteText(path),
-		martGroup, strings.Join(ids, ", "), strings.Join(says, ", "))
+		martGroup, strings.Join(ids, ", "), strings.Join(metadata, ", "))
 	err = ms.w.WithMemory(ctx, func() error {
 		result, err := ms.w.conn.ExecContext(ctx, q)
 		if err != nil {

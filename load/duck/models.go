@@ -11,17 +11,18 @@ import (
 	"spendsync/schema"
 )
 
-// ModelPartition names a part of a model, the rows that are made together: those of an account, or of an account and a
-// month if the model is made by months. A model that reads nothing has one part without an account.
+// ModelPartition names a partition of a model, the rows that are made together: those of an account, or of an account
+// and a month if the model is made by months. A model that reads nothing has one partition without an account.
 type ModelPartition struct{ Model, Account, Month string }
 
-// Made records what a part was made from, and its content.
+// Made records what a partition was made from, and its content.
 type Made struct {
 	Inputs  string // hash of the model's text and of everything that it reads
 	Content string // hash of its rows, as DuckDB computes it
 }
 
-// madeTable creates int.made, with a row for each part of the models and for each Parquet file that copies a model.
+// madeTable creates int.made, with a row for each partition of the models and for each Parquet file that copies a
+// model.
 const madeTable = `CREATE TABLE int.made (
   model VARCHAR, account_id VARCHAR, month VARCHAR, inputs VARCHAR, content VARCHAR);
 COMMENT ON TABLE int.made IS 'What each part of a model was made from: it is made again only if that differs.';
@@ -166,10 +167,10 @@ func (s *Session) CheckModels(ctx context.Context, o Options) error {
 	if err == nil && len(made.Rows) == 1 && made.Rows[0][0].V == o.modelsHash() {
 		return nil
 	}
-	other := &OtherVersionError{}
+	mismatch := &OtherVersionError{}
 	run, err := s.Query(ctx, "SELECT arg_max(r.version, r._run_id) FROM ops.run AS r")
 	if err == nil && len(run.Rows) == 1 {
-		other.Version = run.Rows[0][0].V
+		mismatch.Version = run.Rows[0][0].V
 	}
-	return other
+	return mismatch
 }

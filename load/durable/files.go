@@ -88,7 +88,7 @@ func (d Disk) HashFile(path string) (sha string, size int64, err error) {
 
 // HashSized is [Disk.HashFile] for a file that should have a given size. It does not read a file of another size, and
 // returns an empty hash for it.
-func (d Disk) HashSized(path string, size int64) (sha string, is int64, err error) {
+func (d Disk) HashSized(path string, size int64) (sha string, actual int64, err error) {
 	return d.hashFile(context.Background(), path, size)
 }
 
@@ -249,7 +249,7 @@ func Exists(path string) bool {
 }
 
 // Contains reports whether a regular file contains a text. It reads the file in pieces, so the file may be large.
-func (d Disk) Contains(path, text string) (found bool, err error) {
+func (d Disk) Contains(path, text string) (contained bool, err error) {
 	f, err := d.Open(path)
 	if err != nil {
 		return false, Storage(err)
@@ -258,10 +258,10 @@ func (d Disk) Contains(path, text string) (found bool, err error) {
 	if _, err := RegularSize(f, path); err != nil {
 		return false, err
 	}
-	buf, kept := make([]byte, 1<<20), 0
+	buf, overlap := make([]byte, 1<<20), 0
 	for {
-		n, err := f.Read(buf[kept:])
-		piece := buf[:kept+n]
+		n, err := f.Read(buf[overlap:])
+		piece := buf[:overlap+n]
 		if bytes.Contains(piece, []byte(text)) {
 			return true, nil
 		} else if errors.Is(err, io.EOF) {
@@ -269,6 +269,6 @@ func (d Disk) Contains(path, text string) (found bool, err error) {
 		} else if err != nil {
 			return false, err
 		}
-		kept = copy(buf, piece[max(0, len(piece)-len(text)):])
+		overlap = copy(buf, piece[max(0, len(piece)-len(text)):])
 	}
 }

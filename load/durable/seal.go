@@ -46,9 +46,9 @@ func CheckSeal(text []byte) (sealed bool, err error) {
 	}
 	plain := append([]byte(nil), text...)
 	hash := FindSeal(plain)
-	said := string(hash)
+	recorded := string(hash)
 	copy(hash, Unsealed)
-	if sum := sha256.Sum256(plain); hex.EncodeToString(sum[:]) != said {
+	if sum := sha256.Sum256(plain); hex.EncodeToString(sum[:]) != recorded {
 		return true, errors.New("its bytes are not those that were written: the checksum differs")
 	}
 	return true, nil

@@ -13,13 +13,13 @@ import (
 //
 // The rows as read must not be moved or changed while their Changes are in use.
 type Changes struct {
-	by        ReadTime
-	read, was *schema.SpendRows // the rows as read, and the stored rows that differ
-	list      []dayChange
+	by           ReadTime
+	read, stored *schema.SpendRows // the rows as read, and the stored rows that differ
+	list         []dayChange
 }
 
-// dayChange holds the indexes of a row in Changes.read and of the stored row in Changes.was; noRow if there is none.
-type dayChange struct{ is, was uint32 }
+// dayChange holds the indexes of a row in Changes.read and of the stored row in Changes.stored; noRow if there is none.
+type dayChange struct{ read, stored uint32 }
 
 const noRow = math.MaxUint32
 
@@ -36,22 +36,22 @@ func (c *Changes) At() schema.Instant { return c.by.At }
 
 // inserted records that the row at an index of the rows as read was not stored.
 func (c *Changes) inserted(row int) {
-	c.list = append(c.list, dayChange{is: uint32(row), was: noRow})
+	c.list = append(c.list, dayChange{read: uint32(row), stored: noRow})
 }
 
 // updated records that the row at an index of the rows as read has other numbers than the stored row. It copies only
 // the numbers of the stored row.
-func (c *Changes) updated(row int, is, was *schema.Spend) {
-	stored := *is
-	schema.CopyNumbers(&stored, was)
-	c.list = append(c.list, dayChange{is: uint32(row), was: uint32(c.was.Len())})
-	c.was.Append(&stored)
+func (c *Changes) updated(row int, read, stored *schema.Spend) {
+	numbers := *read
+	schema.CopyNumbers(&numbers, stored)
+	c.list = append(c.list, dayChange{read: uint32(row), stored: uint32(c.stored.Len())})
+	c.stored.Append(&numbers)
 }
 
 // deleted records a stored row that was not read.
-func (c *Changes) deleted(was *schema.Spend) {
-	c.list = append(c.list, dayChange{is: noRow, was: uint32(c.was.Len())})
-	c.was.Append(was)
+func (c *Changes) deleted(stored *schema.Spend) {
+	c.list = append(c.list, dayChange{read: noRow, stored: uint32(c.stored.Len())})
+	c.stored.Append(stored)
 }
 
 // All yields the lines.
@@ -60,20 +60,20 @@ func (c *Changes) All() iter.Seq[schema.SpendChange] {
 		if c == nil {
 			return
 		}
-		var is, was schema.Spend
+		var read, stored schema.Spend
 		for _, d := range c.list {
-			row, before, after := &is, &was, &is
+			row, before, after := &read, &stored, &read
 			switch {
-			case d.is == noRow:
-				row, after = &was, nil
-			case d.was == noRow:
+			case d.read == noRow:
+				row, after = &stored, nil
+			case d.stored == noRow:
 				before = nil
 			}
 			if after != nil {
-				c.read.Row(int(d.is), after)
+				c.read.Row(int(d.read), after)
 			}
 			if before != nil {
-				c.was.Row(int(d.was), before)
+				c.stored.Row(int(d.stored), before)
 			}
 			l := schema.SpendChange{
 				AccountID: row.AccountID, ReportDate: row.ReportDate, CampaignID: row.CampaignID,

@@ -30,20 +30,20 @@ func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R],
 	if len(h.Memory.Never) > 0 {
 		fields = t.Fields()
 	}
-	known := map[string]bool{} // the keys of the entities
+	keys := map[string]bool{} // the keys of the entities
 	for i := range entities {
-		th := &entities[i]
-		th.confirmed = P(th.current).FramePtr().LastConfirmedAt
+		e := &entities[i]
+		e.confirmed = P(e.current).FramePtr().LastConfirmedAt
 		if len(h.Memory.Missed)+len(h.Memory.Never) > 0 {
-			key := id.text(th.current)
-			known[key] = true
-			th.missed, th.never = h.Memory.Missed[key], h.Memory.Never[key]
+			key := id.text(e.current)
+			keys[key] = true
+			e.missed, e.never = h.Memory.Missed[key], h.Memory.Never[key]
 		}
-		if err := checkEntity[R, P](t, fields, th, h.Memory.ObservedAt); err != nil {
-			return nil, fmt.Errorf("%q: %w: %w", id.text(th.current), err, durable.ErrDamaged)
+		if err := checkEntity[R, P](t, fields, e, h.Memory.ObservedAt); err != nil {
+			return nil, fmt.Errorf("%q: %w: %w", id.text(e.current), err, durable.ErrDamaged)
 		}
 	}
-	return entities, h.Memory.checkKeys(known)
+	return entities, h.Memory.checkKeys(keys)
 }
 
 // entitiesOf groups rows, which are in key order, into entities.
@@ -63,45 +63,45 @@ func entitiesOf[R any](id identity[R], rows []R) ([]entity[R], error) {
 		if order < 0 {
 			entities = append(entities, entity[R]{stored: rows[i:i]})
 		}
-		th := &entities[len(entities)-1]
-		th.stored, th.current = rows[i-len(th.stored):i+1:i+1], &rows[i]
+		e := &entities[len(entities)-1]
+		e.stored, e.current = rows[i-len(e.stored):i+1:i+1], &rows[i]
 	}
 	return entities, nil
 }
 
-func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th *entity[R],
+func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, e *entity[R],
 	observed schema.Instant) error {
 	var before *schema.Frame
-	for i := range th.stored {
-		f := P(&th.stored[i]).FramePtr()
-		if err := checkVersion(before, f, int64(i+1), i == len(th.stored)-1); err != nil {
+	for i := range e.stored {
+		f := P(&e.stored[i]).FramePtr()
+		if err := checkVersion(before, f, int64(i+1), i == len(e.stored)-1); err != nil {
 			return fmt.Errorf("version %d: %w", i+1, err)
 		}
 		before = f
 	}
-	for _, name := range th.never {
+	for _, name := range e.never {
 		i := fields.index(name)
 		if i < 0 {
 			return fmt.Errorf("%q is listed as never read, and is not a tracked column", name)
 		}
-		if !t.ColumnEqual(th.current, new(R), fields[i]) {
+		if !t.ColumnEqual(e.current, new(R), fields[i]) {
 			return fmt.Errorf("%s is listed as never read, and has a value", name)
 		}
 	}
-	return checkRemembered(th, before, observed)
+	return checkRemembered(e, before, observed)
 }
 
 // checkRemembered checks an entity's part of the memory against the frame of its current version.
-func checkRemembered[R any](th *entity[R], f *schema.Frame, observed schema.Instant) error {
+func checkRemembered[R any](e *entity[R], f *schema.Frame, observed schema.Instant) error {
 	switch {
 	case f.ValidFrom > observed:
 		return fmt.Errorf("it was seen at %s, after the last observation at %s", f.ValidFrom, observed)
 	case f.LastConfirmedAt > observed:
 		return fmt.Errorf("it was confirmed at %s, after the last observation at %s", f.LastConfirmedAt, observed)
-	case (f.ReadState == schema.ReadPartial) != (len(th.never) > 0):
-		return fmt.Errorf("its read state is %s, with %d columns that have never been read", f.ReadState, len(th.never))
-	case th.missed < 0 || (th.missed > 0 && (f.IsDeleted || f.ReadState == schema.ReadStub)):
-		return fmt.Errorf("it counts %d absences", th.missed)
+	case (f.ReadState == schema.ReadPartial) != (len(e.never) > 0):
+		return fmt.Errorf("its read state is %s, with %d columns that have never been read", f.ReadState, len(e.never))
+	case e.missed < 0 || (e.missed > 0 && (f.IsDeleted || f.ReadState == schema.ReadStub)):
+		return fmt.Errorf("it counts %d absences", e.missed)
 	}
 	return nil
 }
@@ -145,16 +145,16 @@ var precedes = map[string]int{
 // checkKind checks that the kind of change fits the previous version. A version of kind changed must name its changed
 // columns, and a restored entity may.
 func checkKind(before, f *schema.Frame) error {
-	was, names := nothing, f.ChangedColumns.V != ""
+	predecessor, names := nothing, f.ChangedColumns.V != ""
 	if before != nil {
-		was = existing
+		predecessor = existing
 		if before.IsDeleted {
-			was = deleted
+			predecessor = deleted
 		}
 	}
 	kind, isKnown := precedes[f.ChangeType]
-	if !isKnown || kind != was || f.IsDeleted != (f.ChangeType == schema.Deleted) ||
-		f.ChangedColumns.Valid != names || was != deleted && names != (f.ChangeType == schema.Changed) {
+	if !isKnown || kind != predecessor || f.IsDeleted != (f.ChangeType == schema.Deleted) ||
+		f.ChangedColumns.Valid != names || predecessor != deleted && names != (f.ChangeType == schema.Changed) {
 		return fmt.Errorf("change type %q, is_deleted %t, changed columns %q do not fit the previous version",
 			f.ChangeType, f.IsDeleted, f.ChangedColumns.V)
 	}

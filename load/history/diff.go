@@ -11,10 +11,10 @@ import (
 type Diff struct{ Inserted, Updated, Deleted int64 }
 
 // Add adds the differences of another day.
-func (d *Diff) Add(of Diff) {
-	d.Inserted += of.Inserted
-	d.Updated += of.Updated
-	d.Deleted += of.Deleted
+func (d *Diff) Add(other Diff) {
+	d.Inserted += other.Inserted
+	d.Updated += other.Updated
+	d.Deleted += other.Deleted
 }
 
 // Merged is the difference between the rows of a day as read and the stored rows.
@@ -34,7 +34,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 	read := d.rows
 	m := merger{Merged: Merged{Names: map[string]string{}}, read: read, stamps: read.Restamp()}
 	if by.WasOver {
-		m.Changes = &Changes{by: by, read: read, was: &schema.SpendRows{}}
+		m.Changes = &Changes{by: by, read: read, stored: &schema.SpendRows{}}
 	}
 	m.turn(0)
 	for batch, err := range stored {
@@ -45,7 +45,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 			m.turnStored(&batch[i])
 		}
 	}
-	if m.met == 0 && !by.WasOver { // nothing is stored, so the stamps are right already
+	if m.storedRows == 0 && !by.WasOver { // nothing is stored, so the stamps are right already
 		return Merged{Diff: Diff{Inserted: int64(read.Len())}}, nil
 	}
 	for m.next < read.Len() {
@@ -58,12 +58,12 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 // merger compares the stored rows, one by one, with the rows as read.
 type merger struct {
 	Merged
-	read   *schema.SpendRows
-	stamps *schema.Restamp
-	next   int          // index of the next row as read
-	is     schema.Spend // that row
-	met    int          // number of stored rows so far
-	run    string       // the run of the last unchanged row
+	read       *schema.SpendRows
+	stamps     *schema.Restamp
+	next       int          // index of the next row as read
+	row        schema.Spend // that row
+	storedRows int          // number of stored rows so far
+	run        string       // the run of the last unchanged row
 
 	campaign string // of the previous stored row
 }
@@ -71,39 +71,39 @@ type merger struct {
 // turn makes the row as read at an index the next one.
 func (m *merger) turn(i int) {
 	if m.next = i; i < m.read.Len() {
-		m.read.Row(i, &m.is)
+		m.read.Row(i, &m.row)
 	}
 }
 
 // turnStored processes a stored row, which is valid only during the call.
-func (m *merger) turnStored(was *schema.Spend) {
-	m.met++
-	if m.campaign != was.CampaignID || m.met == 1 {
-		m.campaign = strings.Clone(was.CampaignID)
-		m.Names[m.campaign] = strings.Clone(was.CampaignName)
+func (m *merger) turnStored(stored *schema.Spend) {
+	m.storedRows++
+	if m.campaign != stored.CampaignID || m.storedRows == 1 {
+		m.campaign = strings.Clone(stored.CampaignID)
+		m.Names[m.campaign] = strings.Clone(stored.CampaignName)
 	}
-	for m.next < m.read.Len() && CompareKeys(was, &m.is) > 0 {
+	for m.next < m.read.Len() && CompareKeys(stored, &m.row) > 0 {
 		m.inserted()
 	}
-	if m.next == m.read.Len() || CompareKeys(was, &m.is) < 0 {
+	if m.next == m.read.Len() || CompareKeys(stored, &m.row) < 0 {
 		m.Diff.Deleted++
-		gone := *was
-		schema.SpendDaily.CloneTexts(&gone)
+		deleted := *stored
+		schema.SpendDaily.CloneTexts(&deleted)
 		if m.Changes != nil {
-			m.Changes.deleted(&gone)
+			m.Changes.deleted(&deleted)
 		}
 		return
 	}
-	stamp := schema.SpendStamp{FirstSeenAt: was.FirstSeenAt, ChangedAt: m.is.ChangedAt, RunID: m.is.RunID}
-	same := schema.SameReported(was, &m.is)
-	if !same && m.Changes != nil && schema.Restates(was, &m.is) {
-		m.Changes.updated(m.next, &m.is, was)
+	stamp := schema.SpendStamp{FirstSeenAt: stored.FirstSeenAt, ChangedAt: m.row.ChangedAt, RunID: m.row.RunID}
+	unchanged := schema.SameReported(stored, &m.row)
+	if !unchanged && m.Changes != nil && schema.Restates(stored, &m.row) {
+		m.Changes.updated(m.next, &m.row, stored)
 	}
-	if same {
-		if m.run != was.RunID {
-			m.run = strings.Clone(was.RunID)
+	if unchanged {
+		if m.run != stored.RunID {
+			m.run = strings.Clone(stored.RunID)
 		}
-		stamp.ChangedAt, stamp.RunID = was.ChangedAt, m.run
+		stamp.ChangedAt, stamp.RunID = stored.ChangedAt, m.run
 	} else {
 		m.Diff.Updated++
 	}
@@ -117,7 +117,7 @@ func (m *merger) inserted() {
 	if m.Changes != nil {
 		m.Changes.inserted(m.next)
 	}
-	m.stamps.Next(m.next, schema.SpendStamp{FirstSeenAt: m.is.FirstSeenAt, ChangedAt: m.is.ChangedAt,
-		RunID: m.is.RunID})
+	m.stamps.Next(m.next, schema.SpendStamp{FirstSeenAt: m.row.FirstSeenAt, ChangedAt: m.row.ChangedAt,
+		RunID: m.row.RunID})
 	m.turn(m.next + 1)
 }

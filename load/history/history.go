@@ -51,13 +51,13 @@ func (a *advance[R, P]) begin(h Versions[R]) (err error) {
 		return err
 	}
 	for i := range a.stored {
-		th := &a.stored[i]
-		a.entities = append(a.entities, th)
-		if s := P(th.current).FramePtr().ReadState; s == schema.ReadStub || s == schema.ReadUnreadable {
-			th.never = a.names
+		e := &a.stored[i]
+		a.entities = append(a.entities, e)
+		if s := P(e.current).FramePtr().ReadState; s == schema.ReadStub || s == schema.ReadUnreadable {
+			e.never = a.names
 		}
 		if a.Confirmed != nil {
-			th.confirmed = max(th.confirmed, a.Confirmed(th.current))
+			e.confirmed = max(e.confirmed, a.Confirmed(e.current))
 		}
 	}
 	return nil
@@ -76,8 +76,8 @@ func (a *advance[R, P]) merge(h Versions[R]) error {
 	for i := range a.Stubs {
 		a.stub(&a.Stubs[i])
 	}
-	for _, th := range a.entities {
-		a.miss(th)
+	for _, e := range a.entities {
+		a.miss(e)
 	}
 	if len(a.added) > 0 {
 		slices.SortFunc(a.entities, func(x, y *entity[R]) int { return a.id.compare(x.current, y.current) })
@@ -91,8 +91,8 @@ func (a *advance[R, P]) merge(h Versions[R]) error {
 func (a *advance[R, P]) entity(row *R) *entity[R] {
 	i, isStored := a.next, a.next < len(a.stored) && a.id.compare(a.stored[a.next].current, row) == 0
 	if !isStored { // not in key order, or new
-		i, isStored = slices.BinarySearchFunc(a.stored, row, func(th entity[R], row *R) int {
-			return a.id.compare(th.current, row)
+		i, isStored = slices.BinarySearchFunc(a.stored, row, func(e entity[R], row *R) int {
+			return a.id.compare(e.current, row)
 		})
 	}
 	if isStored {
@@ -100,68 +100,68 @@ func (a *advance[R, P]) entity(row *R) *entity[R] {
 		return &a.stored[i]
 	}
 	key := a.id.text(row)
-	th := a.added[key]
-	if th == nil {
-		th = &entity[R]{never: a.names}
+	e := a.added[key]
+	if e == nil {
+		e = &entity[R]{never: a.names}
 		if a.added == nil {
 			a.added = map[string]*entity[R]{}
 		}
-		a.added[key] = th
-		a.entities = append(a.entities, th)
+		a.added[key] = e
+		a.entities = append(a.entities, e)
 	}
-	return th
+	return e
 }
 
 // see processes an entity that was seen. It counts as seen even if none of its fields could be read.
 func (a *advance[R, P]) see(s *Seen[R]) error {
-	th := a.entity(&s.Row)
-	if th.seen {
+	e := a.entity(&s.Row)
+	if e.seen {
 		return fmt.Errorf("%q: seen twice in one run", a.id.text(&s.Row))
 	}
-	th.seen, th.missed = true, 0
+	e.seen, e.missed = true, 0
 	unread, err := a.unread(s)
 	if err != nil {
 		return fmt.Errorf("%q: %w", a.id.text(&s.Row), err)
 	}
-	row := a.carry(&s.Row, th.current, unread)
-	r := a.difference(th, row, unread)
+	row := a.carry(&s.Row, e.current, unread)
+	r := a.difference(e, row, unread)
 	if r.full {
 		a.stats.Confirmed++
 	} else {
 		a.stats.Unread++
 	}
-	confirmed := th.confirmed
+	confirmed := e.confirmed
 	if r.confirms {
 		confirmed = max(confirmed, a.since())
 	}
-	deleted := th.current != nil && P(th.current).FramePtr().IsDeleted
+	deleted := e.current != nil && P(e.current).FramePtr().IsDeleted
 	switch {
-	case th.current == nil:
+	case e.current == nil:
 		a.stats.FirstSeen++
-		a.first(th, *row, r.never, schema.FirstSeen, a.state(r.never))
+		a.first(e, *row, r.never, schema.FirstSeen, a.state(r.never))
 	case a.replay && (deleted || len(r.changed) > 0):
 		return fmt.Errorf("%q: %s was observed before with other values", a.id.text(&s.Row), a.At)
 	case deleted:
 		a.stats.Restored++
 		if !r.confirms {
-			// th.confirmed is of the deleted version. The values were last read in the version before it.
-			confirmed = P(&th.stored[len(th.stored)-2]).FramePtr().LastConfirmedAt
+			// e.confirmed is of the deleted version. The values were last read in the version before it.
+			confirmed = P(&e.stored[len(e.stored)-2]).FramePtr().LastConfirmedAt
 		}
-		a.open(th, *row, r.never, schema.Restored, r.changed, confirmed)
+		a.open(e, *row, r.never, schema.Restored, r.changed, confirmed)
 	case len(r.changed) > 0:
 		a.stats.Versions++
-		a.open(th, *row, r.never, schema.Changed, r.changed, confirmed)
+		a.open(e, *row, r.never, schema.Changed, r.changed, confirmed)
 	default:
-		th.confirmed = confirmed
-		a.refresh(th, row, r, s.FillsRaw)
+		e.confirmed = confirmed
+		a.refresh(e, row, r, s.FillsRaw)
 	}
 	return nil
 }
 
 // first writes the first version of an entity.
-func (a *advance[R, P]) first(th *entity[R], row R, never []string, why, state string) {
-	th.confirmed = a.since()
-	a.write(th, row, never, schema.Frame{
+func (a *advance[R, P]) first(e *entity[R], row R, never []string, why, state string) {
+	e.confirmed = a.since()
+	a.write(e, row, never, schema.Frame{
 		VersionNo: 1, ValidFrom: a.At, ValidTo: schema.Forever, IsCurrent: true,
 		ChangeType: why, ReadState: state,
 	})
@@ -169,107 +169,107 @@ func (a *advance[R, P]) first(th *entity[R], row R, never []string, why, state s
 
 // open closes the current version at this instant and writes the next one. Both rows get this run's ID, so that a
 // reader that follows changes by _run_id also sees the closing.
-func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, changed []string,
+func (a *advance[R, P]) open(e *entity[R], row R, never []string, why string, changed []string,
 	confirmed schema.Instant) {
-	closed := *th.current
-	was := P(&closed).FramePtr()
-	was.ValidTo, was.IsCurrent, was.LastConfirmedAt = a.At, false, th.confirmed
+	closed := *e.current
+	closedFrame := P(&closed).FramePtr()
+	closedFrame.ValidTo, closedFrame.IsCurrent, closedFrame.LastConfirmedAt = a.At, false, e.confirmed
 	*a.id.runID(&closed) = a.RunID
-	th.closed, th.confirmed = append(th.closed, closed), confirmed
-	is := schema.Frame{
-		VersionNo: was.VersionNo + 1, ValidFrom: a.At, ValidTo: schema.Forever, IsCurrent: true,
-		IsDeleted: why == schema.Deleted, ChangedAfter: schema.Some(was.LastConfirmedAt),
+	e.closed, e.confirmed = append(e.closed, closed), confirmed
+	frame := schema.Frame{
+		VersionNo: closedFrame.VersionNo + 1, ValidFrom: a.At, ValidTo: schema.Forever, IsCurrent: true,
+		IsDeleted: why == schema.Deleted, ChangedAfter: schema.Some(closedFrame.LastConfirmedAt),
 		ChangeType: why, ReadState: a.state(never),
 	}
 	if len(changed) > 0 {
-		is.ChangedColumns = schema.Some(strings.Join(changed, ","))
+		frame.ChangedColumns = schema.Some(strings.Join(changed, ","))
 	}
-	a.write(th, row, never, is)
+	a.write(e, row, never, frame)
 }
 
 // refresh keeps the current version of an entity. It rewrites the row only to fill in columns that were read for the
 // first time, or to store a newer value of an untracked column.
-func (a *advance[R, P]) refresh(th *entity[R], row *R, r reading, fillsRaw bool) {
+func (a *advance[R, P]) refresh(e *entity[R], row *R, r reading, fillsRaw bool) {
 	refreshed := a.Refreshed
 	if fillsRaw {
 		refreshed = append(slices.Clone(refreshed), a.table.ColumnsNamed("raw")...)
 	}
-	is := *P(th.current).FramePtr()
+	frame := *P(e.current).FramePtr()
 	switch {
-	case r.filled || is.ReadState == schema.ReadStub:
+	case r.filled || frame.ReadState == schema.ReadStub:
 		a.stats.Filled++
-		is.ReadState = a.state(r.never)
-		if r.first && is.VersionNo == 1 {
+		frame.ReadState = a.state(r.never)
+		if r.first && frame.VersionNo == 1 {
 			// Later versions keep their kind of change.
-			is.ChangeType = schema.FirstRead
+			frame.ChangeType = schema.FirstRead
 		}
-		a.write(th, *row, r.never, is)
-	case slices.ContainsFunc(refreshed, func(c schema.Column) bool { return !a.table.ColumnEqual(row, th.current, c) }):
+		a.write(e, *row, r.never, frame)
+	case slices.ContainsFunc(refreshed, func(c schema.Column) bool { return !a.table.ColumnEqual(row, e.current, c) }):
 		a.stats.Refreshed++
-		refreshedRow := *th.current
+		refreshedRow := *e.current
 		for _, c := range refreshed {
 			a.table.CopyColumn(&refreshedRow, row, c)
 		}
-		a.write(th, refreshedRow, th.never, is)
+		a.write(e, refreshedRow, e.never, frame)
 	}
 }
 
 // write makes the row the entity's current version.
-func (a *advance[R, P]) write(th *entity[R], row R, never []string, is schema.Frame) {
-	is.LastConfirmedAt = th.confirmed
-	*P(&row).FramePtr() = is
+func (a *advance[R, P]) write(e *entity[R], row R, never []string, frame schema.Frame) {
+	frame.LastConfirmedAt = e.confirmed
+	*P(&row).FramePtr() = frame
 	*a.id.runID(&row) = a.RunID
-	th.current, th.never = &row, never
+	e.current, e.never = &row, never
 	a.stats.Changed = true
 }
 
 // stub processes an entity that only the report names. It creates a stub unless the entity is stored already.
 func (a *advance[R, P]) stub(key *R) {
-	th := a.entity(key)
-	if th.current != nil {
+	e := a.entity(key)
+	if e.current != nil {
 		return
 	}
 	a.stats.Stubs++
-	a.first(th, *a.carry(key, nil, a.tracked), a.names, schema.Stub, schema.ReadStub)
+	a.first(e, *a.carry(key, nil, a.tracked), a.names, schema.Stub, schema.ReadStub)
 }
 
 // miss processes an entity that was not seen. The absence of a stub proves nothing, because no listing has ever had it.
-func (a *advance[R, P]) miss(th *entity[R]) {
-	is := P(th.current).FramePtr()
-	if th.seen || is.ReadState == schema.ReadStub || a.Absence == nil {
+func (a *advance[R, P]) miss(e *entity[R]) {
+	frame := P(e.current).FramePtr()
+	if e.seen || frame.ReadState == schema.ReadStub || a.Absence == nil {
 		return
 	}
-	a.asked = *th.current
+	a.asked = *e.current
 	if a.Absence(&a.asked) == Unknown {
 		return
 	}
 	switch {
-	case is.IsDeleted:
-		th.confirmed = max(th.confirmed, a.since())
+	case frame.IsDeleted:
+		e.confirmed = max(e.confirmed, a.since())
 	case a.replay:
 		// The absence was counted the first time.
-	case th.missed+1 < a.Patience:
-		th.missed++
+	case e.missed+1 < a.Patience:
+		e.missed++
 		a.stats.Missing++
 	default:
-		th.missed = 0
+		e.missed = 0
 		a.stats.Deleted++
-		a.open(th, *th.current, th.never, schema.Deleted, nil, max(th.confirmed, a.since()))
+		a.open(e, *e.current, e.never, schema.Deleted, nil, max(e.confirmed, a.since()))
 	}
 }
 
 // rows returns all versions, in the order of the entities.
 func (a *advance[R, P]) rows() []R {
 	n := 0
-	for _, th := range a.entities {
-		n += max(len(th.stored), 1) + len(th.closed)
+	for _, e := range a.entities {
+		n += max(len(e.stored), 1) + len(e.closed)
 	}
 	rows := make([]R, 0, n)
-	for _, th := range a.entities {
-		if n := len(th.stored); n > 0 {
-			rows = append(rows, th.stored[:n-1]...)
+	for _, e := range a.entities {
+		if n := len(e.stored); n > 0 {
+			rows = append(rows, e.stored[:n-1]...)
 		}
-		rows = append(append(rows, th.closed...), *th.current)
+		rows = append(append(rows, e.closed...), *e.current)
 	}
 	return rows
 }

@@ -47,19 +47,19 @@ func (m Memory) Forget() Memory {
 // ByGroup splits the memory into one for each group that has entries, by [GroupKey].
 func (m Memory) ByGroup() map[string]Memory {
 	groups := map[string]Memory{}
-	of := func(key string) Memory {
-		is, ok := groups[groupOf(key)]
+	groupFor := func(key string) Memory {
+		group, ok := groups[groupOf(key)]
 		if !ok {
-			is = Memory{ObservedAt: m.ObservedAt, Missed: map[string]int{}, Never: map[string][]string{}}
-			groups[groupOf(key)] = is
+			group = Memory{ObservedAt: m.ObservedAt, Missed: map[string]int{}, Never: map[string][]string{}}
+			groups[groupOf(key)] = group
 		}
-		return is
+		return group
 	}
 	for key, n := range m.Missed {
-		of(key).Missed[key] = n
+		groupFor(key).Missed[key] = n
 	}
 	for key, columns := range m.Never {
-		of(key).Never[key] = columns
+		groupFor(key).Never[key] = columns
 	}
 	return groups
 }
@@ -80,32 +80,32 @@ func added[V any](to, more map[string]V) map[string]V {
 
 // remember fills the memory after an observation, and calls Confirm for each entity.
 func (a *advance[R, P]) remember(m *Memory) {
-	for _, th := range a.entities {
+	for _, e := range a.entities {
 		if a.Confirm != nil {
-			a.Confirm(th.current, th.confirmed)
+			a.Confirm(e.current, e.confirmed)
 		}
-		if th.missed > 0 {
+		if e.missed > 0 {
 			if m.Missed == nil {
 				m.Missed = map[string]int{}
 			}
-			m.Missed[a.id.text(th.current)] = th.missed
+			m.Missed[a.id.text(e.current)] = e.missed
 		}
-		if P(th.current).FramePtr().ReadState == schema.ReadPartial {
+		if P(e.current).FramePtr().ReadState == schema.ReadPartial {
 			if m.Never == nil {
 				m.Never = map[string][]string{}
 			}
-			m.Never[a.id.text(th.current)] = th.never
+			m.Never[a.id.text(e.current)] = e.never
 		}
 	}
 }
 
 // checkKeys returns an error if the memory names a key without a row.
-func (m Memory) checkKeys(known map[string]bool) error {
-	for what, keys := range map[string]iter.Seq[string]{"absences": maps.Keys(m.Missed),
+func (m Memory) checkKeys(existing map[string]bool) error {
+	for kind, keys := range map[string]iter.Seq[string]{"absences": maps.Keys(m.Missed),
 		"unread columns": maps.Keys(m.Never)} {
 		for key := range keys {
-			if !known[key] {
-				return fmt.Errorf("%q: the manifest lists %s, but there is no row: %w", key, what, durable.ErrDamaged)
+			if !existing[key] {
+				return fmt.Errorf("%q: the manifest lists %s, but there is no row: %w", key, kind, durable.ErrDamaged)
 			}
 		}
 	}

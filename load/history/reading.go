@@ -24,16 +24,16 @@ func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
 }
 
 // carry returns the row with the last known values in the unread columns, or NULL if there are none.
-func (a *advance[R, P]) carry(row, known *R, unread columns) *R {
+func (a *advance[R, P]) carry(row, source *R, unread columns) *R {
 	if len(unread) == 0 {
 		return row
 	}
 	carried := *row
-	if known == nil {
-		known = new(R)
+	if source == nil {
+		source = new(R)
 	}
 	for _, c := range unread {
-		a.table.CopyColumn(&carried, known, c)
+		a.table.CopyColumn(&carried, source, c)
 	}
 	return &carried
 }
@@ -48,10 +48,10 @@ type reading struct {
 	confirms bool     // all values of the version are confirmed
 }
 
-func (a *advance[R, P]) difference(th *entity[R], row *R, unread columns) reading {
+func (a *advance[R, P]) difference(e *entity[R], row *R, unread columns) reading {
 	r := reading{full: true}
 	for _, c := range a.tracked {
-		never := len(th.never) > 0 && slices.Contains(th.never, c.Name)
+		never := len(e.never) > 0 && slices.Contains(e.never, c.Name)
 		switch {
 		case unread.has(c.Name):
 			r.full = false
@@ -61,12 +61,12 @@ func (a *advance[R, P]) difference(th *entity[R], row *R, unread columns) readin
 		case never:
 			r.filled = true
 			r.first = r.first || c.Since == a.table.Since
-		case !a.table.ColumnEqual(row, th.current, c):
+		case !a.table.ColumnEqual(row, e.current, c):
 			r.changed = append(r.changed, c.Name)
 		}
 	}
 	// If no column had ever been read, all values of the version are from this reading.
-	r.confirms = r.full || (r.filled && len(th.never) == len(a.tracked))
+	r.confirms = r.full || (r.filled && len(e.never) == len(a.tracked))
 	return r
 }
 

@@ -10,17 +10,17 @@ import (
 // Files returns the contents of the files below a folder, by path.
 func Files(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	found, folder := map[string]string{}, os.DirFS(dir)
+	files, folder := map[string]string{}, os.DirFS(dir)
 	err := fs.WalkDir(folder, ".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
 		b, err := fs.ReadFile(folder, path)
-		found[path] = string(b)
+		files[path] = string(b)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
+	return files
 }

@@ -109,21 +109,21 @@ func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	for _, c := range a.Coverage(account, now) {
 		k := a.Days[c.ReportDate]
 		cut := c.State == schema.StatePartial && c.DaysUntilUnreachable == 0 && !k.WasOver(c.ReportDate)
-		gone := c.State == schema.StateLost || cut
-		if gone && !slices.Contains(a.ReportedLost, c.ReportDate) {
+		isLost := c.State == schema.StateLost || cut
+		if isLost && !slices.Contains(a.ReportedLost, c.ReportDate) {
 			lost = append(lost, c.ReportDate)
 		}
 	}
 	return lost
 }
 
-// Holds returns an error if the sums or the hash of a day differ from the proven ones. The hash is compared only if
+// CheckRows returns an error if the sums or the hash of a day differ from the proven ones. The hash is compared only if
 // isHashed is set: older versions of the tables computed it in another way.
-func (known *Day) Holds(day *history.Day, isHashed bool) error {
-	if sums := day.Sums(); sums != known.Sums {
-		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, known.Sums)
+func (k *Day) CheckRows(day *history.Day, isHashed bool) error {
+	if sums := day.Sums(); sums != k.Sums {
+		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, k.Sums)
 	}
-	if isHashed && day.Hash() != known.ContentHash {
+	if isHashed && day.Hash() != k.ContentHash {
 		return errors.New("the content is not what was proven")
 	}
 	return nil

@@ -150,7 +150,7 @@ func TestStrays(t *testing.T) {
 	}
 	m := New()
 	m.Of("acme").Files["parquet/spend_daily/account=acme/data.parquet"] = &File{}
-	m.Parts["acme"] = &AccountFile{Path: "manifest/account=acme/1.json"}
+	m.AccountFiles["acme"] = &AccountFile{Path: "manifest/account=acme/1.json"}
 	for _, c := range []struct{ accounts, want []string }{
 		{nil, []string{"ledger/account=acme/2026.jsonl", "parquet/spend_daily/account=acme/x",
 			"parquet/spend_daily/account=b/x", "raw/link"}},

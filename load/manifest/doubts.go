@@ -19,7 +19,7 @@ const reportForms = "report."
 
 // Doubts returns the reasons to doubt a stored day, whether or not the day was over.
 func (k *Day) Doubts() (doubts []Doubt) {
-	if d, is := k.sumDoubt(); is && !k.isFarBelow() {
+	if d, ok := k.sumDoubt(); ok && !k.isFarBelow() {
 		doubts = append(doubts, d)
 	}
 	if k.RowsTotalState == schema.RowsDiffer && !(k.Control == schema.ControlMatched && k.RowsTotal.V <= k.Sums.Rows) {
@@ -43,19 +43,19 @@ func (k *Day) Doubts() (doubts []Doubt) {
 }
 
 // sumDoubt returns the doubt, if any, that the service's own sum of the day differs from the sum of its rows.
-func (k *Day) sumDoubt() (d Doubt, is bool) {
+func (k *Day) sumDoubt() (d Doubt, differs bool) {
 	if k.Control != schema.ControlDiffers {
 		return d, false
 	}
-	rows, total, of := int64(k.Sums.Spend), int64(k.ControlTotal.Spend.V), ""
+	rows, total, unit := int64(k.Sums.Spend), int64(k.ControlTotal.Spend.V), ""
 	if rows == total {
-		rows, total, of = k.Sums.Clicks.V, k.ControlTotal.Clicks.V, "clicks-"
+		rows, total, unit = k.Sums.Clicks.V, k.ControlTotal.Clicks.V, "clicks-"
 	}
 	side := "above"
 	if total < rows {
 		side = "below"
 	}
-	return Doubt{Form: reportForms + "day-total." + of + side,
+	return Doubt{Form: reportForms + "day-total." + unit + side,
 		Size: percent(max(total-rows, rows-total), max(total, -total, rows, -rows)),
 		Text: fmt.Sprintf("%s US dollars and %d clicks in rows, %s and %d by the service's own sum", k.Sums.Spend,
 			k.Sums.Clicks.V, k.ControlTotal.Spend.V, k.ControlTotal.Clicks.V)}, true
@@ -87,13 +87,13 @@ func (k *Day) partialWhy(d, today schema.Date) string {
 const NotOver = "last read before the day was over"
 
 // percent returns part/of in percent, rounded up.
-func percent(part, of int64) int64 {
-	if of <= 0 {
+func percent(part, total int64) int64 {
+	if total <= 0 {
 		return 100
 	}
 	const most = 1 << 56
-	for part > most/100 || of > most/100 {
-		part, of = part/100, of/100
+	for part > most/100 || total > most/100 {
+		part, total = part/100, total/100
 	}
-	return (part*100 + of - 1) / of
+	return (part*100 + total - 1) / total
 }

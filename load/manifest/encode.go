@@ -16,24 +16,24 @@ import (
 
 // Encoded is the content of a manifest's files.
 type Encoded struct {
-	Root  []byte            // content of manifest.json
-	Parts map[string][]byte // contents of the new account files, by path
+	Root         []byte            // content of manifest.json
+	AccountFiles map[string][]byte // contents of the new account files, by path
 }
 
 // encoding makes equal values equal bytes.
 var encoding = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 
-// Encode encodes the root and the loaded accounts in the newest format, and updates m.Parts and the checksum. An
+// Encode encodes the root and the loaded accounts in the newest format, and updates m.AccountFiles and the checksum. An
 // account whose content is unchanged keeps its file.
 func (m *Manifest) Encode() (*Encoded, error) {
-	e := &Encoded{Parts: map[string][]byte{}}
+	e := &Encoded{AccountFiles: map[string][]byte{}}
 	for name, a := range m.Accounts {
 		b, err := json.Marshal(a, encoding)
 		if err != nil {
 			return nil, err
 		}
 		sha := HashLedger(b)
-		if old := m.Parts[name]; old != nil && old.SHA256 == sha {
+		if old := m.AccountFiles[name]; old != nil && old.SHA256 == sha {
 			continue
 		}
 		p := &AccountFile{Path: accountPath(name, sha), Bytes: int64(len(b)), SHA256: sha, Generation: m.Generation,
@@ -42,7 +42,7 @@ func (m *Manifest) Encode() (*Encoded, error) {
 			newest := ledgers[len(ledgers)-1]
 			p.Ledger[newest] = a.Ledger[newest]
 		}
-		m.Parts[name], e.Parts[p.Path] = p, b
+		m.AccountFiles[name], e.AccountFiles[p.Path] = p, b
 	}
 	m.Format, m.Checksum = Format, durable.Unsealed
 	var err error
@@ -54,7 +54,7 @@ func (m *Manifest) Encode() (*Encoded, error) {
 
 // Replaced returns the account files that the new ones replace: all others in their folders.
 func (e *Encoded) Replaced(d durable.Disk, dir string) (paths []string, err error) {
-	for path := range e.Parts {
+	for path := range e.AccountFiles {
 		folder := filepath.Dir(path)
 		entries, err := d.ReadDir(filepath.Join(dir, folder))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -27,11 +27,11 @@ func large() *Manifest {
 		a.Since = 20000
 		for d := range schema.Date(days) {
 			a.Days[20000+d] = &Day{RunID: "R1", ContentHash: `"}{`}
-			a.Files[PartPath(schema.SpendDaily.Table, name, 20000+d)] = &File{
+			a.Files[TablePath(schema.SpendDaily.Table, name, 20000+d)] = &File{
 				Kind: KindParquet, Table: "spend_daily", Day: 20000 + d, Rows: int64(d), Bytes: 9,
 				SHA256: strings.Repeat("a", 64), RunID: "R1"}
 		}
-		a.Files["raw/a \"<\\.parquet"], a.Files[PartPath(schema.CampaignHistory.Table, name, 0)] =
+		a.Files["raw/a \"<\\.parquet"], a.Files[TablePath(schema.CampaignHistory.Table, name, 0)] =
 			&File{Kind: KindRaw}, &File{Kind: KindParquet}
 		a.Files["raw/x"] = &File{Kind: KindRaw, Fingerprint: "f"}
 		a.Ledger["ledger/x"], a.LedgerSHA256["ledger/x"] = 7, "b"
@@ -49,7 +49,7 @@ func put(t testing.TB, dir string, m *Manifest) *Encoded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, b := range e.Parts {
+	for path, b := range e.AccountFiles {
 		write(t, filepath.Join(dir, path), b)
 	}
 	write(t, filepath.Join(dir, FileName), e.Root)
@@ -68,7 +68,7 @@ func TestRead_OfOthers(t *testing.T) {
 	dir := t.TempDir()
 	m := large()
 	e := put(t, dir, m)
-	part := m.Parts["account-1"].Path
+	part := m.AccountFiles["account-1"].Path
 	if err := os.Remove(filepath.Join(dir, part)); err != nil {
 		t.Fatal(err)
 	}
@@ -103,24 +103,24 @@ func TestEncode_EqualContentGivesEqualFiles(t *testing.T) {
 	next.Generation++
 	next.Accounts["account-2"].Settled = []string{"another"}
 	e := put(t, dir, next)
-	if len(e.Parts) != 1 || e.Parts[next.Parts["account-2"].Path] == nil ||
-		next.Parts["account-2"].Path == root.Parts["account-2"].Path {
-		t.Errorf("written: %q", slices.Collect(maps.Keys(e.Parts)))
+	if len(e.AccountFiles) != 1 || e.AccountFiles[next.AccountFiles["account-2"].Path] == nil ||
+		next.AccountFiles["account-2"].Path == root.AccountFiles["account-2"].Path {
+		t.Errorf("written: %q", slices.Collect(maps.Keys(e.AccountFiles)))
 	}
 	for _, name := range []string{"account-0", "account-1"} {
-		if !reflect.DeepEqual(next.Parts[name], root.Parts[name]) {
+		if !reflect.DeepEqual(next.AccountFiles[name], root.AccountFiles[name]) {
 			t.Errorf("%s has another file", name)
 		}
 	}
 	old, err := e.Replaced(durable.OS, dir)
-	if err != nil || !slices.Equal(old, []string{root.Parts["account-2"].Path}) {
+	if err != nil || !slices.Equal(old, []string{root.AccountFiles["account-2"].Path}) {
 		t.Errorf("replaced: %q, %v", old, err)
 	}
 	again, err := Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := again.Encode(); err != nil || len(b.Parts) != 0 || !bytes.Equal(b.Root, e.Root) {
-		t.Errorf("read and written again, %d files differ: %v", len(b.Parts), err)
+	if b, err := again.Encode(); err != nil || len(b.AccountFiles) != 0 || !bytes.Equal(b.Root, e.Root) {
+		t.Errorf("read and written again, %d files differ: %v", len(b.AccountFiles), err)
 	}
 }

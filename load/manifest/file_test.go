@@ -31,7 +31,7 @@ func putTable[R any](t testing.TB, dir, path string, table schema.TableOf[R], ro
 func TestFile_IsReadAsPublished(t *testing.T) {
 	day := schema.NewDate(2026, 3, 8)
 	rows := schematest.SpendOfSources(day, 1500) // more than a batch
-	path := PartPath(schema.SpendDaily.Table, "acme", day)
+	path := TablePath(schema.SpendDaily.Table, "acme", day)
 	type change func(t *testing.T, dir string, info *File) durable.Disk
 	edit := func(content func([]byte) []byte) change {
 		return func(t *testing.T, dir string, info *File) durable.Disk {

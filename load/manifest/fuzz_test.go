@@ -15,7 +15,7 @@ func FuzzAccount(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, b := range good.Parts {
+	for _, b := range good.AccountFiles {
 		if len(b) < 10_000 {
 			f.Add(b)
 		}
@@ -31,13 +31,13 @@ func FuzzAccount(f *testing.F) {
 		sha := HashLedger(b)
 		m := New()
 		m.Generation = 1
-		m.Parts["acme"] = &AccountFile{Path: accountPath("acme", sha), SHA256: sha, Bytes: int64(len(b))}
-		write(t, filepath.Join(dir, m.Parts["acme"].Path), b)
+		m.AccountFiles["acme"] = &AccountFile{Path: accountPath("acme", sha), SHA256: sha, Bytes: int64(len(b))}
+		write(t, filepath.Join(dir, m.AccountFiles["acme"].Path), b)
 		put(t, dir, m)
 		read, err := Read(dir)
 		var d *durable.Damage
 		if err != nil {
-			if !errors.As(err, &d) || d.Path != m.Parts["acme"].Path && d.Path != FileName {
+			if !errors.As(err, &d) || d.Path != m.AccountFiles["acme"].Path && d.Path != FileName {
 				t.Fatalf("refused without its name: %v", err)
 			}
 			return

@@ -39,39 +39,40 @@ type sighted[R any] interface {
 
 // factsAfter returns the facts after a run, oldest first and at most maxFacts, and the number of further ones. A run
 // that publishes twice counts once in Sighting.Runs.
-func factsAfter[R any, P sighted[R]](was []R, found *Sightings[R], run Head, key func(*R) string) (is []R, more int64) {
-	known := map[string]*R{}
-	for i := range was {
-		known[key(&was[i])] = &was[i]
+func factsAfter[R any, P sighted[R]](stored []R, sightings *Sightings[R], run Head, key func(*R) string) (
+	facts []R, more int64) {
+	storedByKey := map[string]*R{}
+	for i := range stored {
+		storedByKey[key(&stored[i])] = &stored[i]
 	}
 	seen := map[string]bool{}
-	for _, row := range found.Rows {
+	for _, row := range sightings.Rows {
 		if seen[key(&row)] {
 			continue
 		}
 		seen[key(&row)] = true
 		s := P(&row).SightingPtr()
 		*s = schema.Sighting{FirstSeenAt: run.PublishedAt, LastSeenAt: run.PublishedAt, Runs: 1, RunID: run.RunID}
-		if before := known[key(&row)]; before != nil {
+		if before := storedByKey[key(&row)]; before != nil {
 			f := P(before).SightingPtr()
 			s.FirstSeenAt, s.Runs = f.FirstSeenAt, f.Runs
 			if f.RunID != run.RunID {
 				s.Runs++
 			}
 		}
-		is = append(is, row)
+		facts = append(facts, row)
 	}
-	for i := range was {
-		if !seen[key(&was[i])] && (found.Looked == nil || !found.Looked(&was[i])) {
-			is = append(is, was[i])
+	for i := range stored {
+		if !seen[key(&stored[i])] && (sightings.Looked == nil || !sightings.Looked(&stored[i])) {
+			facts = append(facts, stored[i])
 		}
 	}
-	slices.SortFunc(is, func(a, b R) int {
+	slices.SortFunc(facts, func(a, b R) int {
 		return cmp.Or(cmp.Compare(P(&a).SightingPtr().FirstSeenAt, P(&b).SightingPtr().FirstSeenAt),
 			strings.Compare(key(&a), key(&b)))
 	})
-	more = int64(max(0, len(is)-maxFacts))
-	return is[:min(len(is), maxFacts)], more
+	more = int64(max(0, len(facts)-maxFacts))
+	return facts[:min(len(facts), maxFacts)], more
 }
 
 func unreadKey(r *schema.EntityRead) string {

@@ -25,9 +25,9 @@ func accountPath(account, sha256 string) string {
 	return "manifest/account=" + account + "/" + sha256 + ".json"
 }
 
-// PartPath returns the path, below the data directory, of a table's Parquet file for an account and day; a table with
+// TablePath returns the path, below the data directory, of a table's Parquet file for an account and day; a table with
 // one file per account ignores the day. No text from the service is part of a path.
-func PartPath(t *schema.Table, account string, day schema.Date) string {
+func TablePath(t *schema.Table, account string, day schema.Date) string {
 	dir := "parquet/" + t.Name + "/account=" + account
 	if t.Partition != schema.ByAccount {
 		dir += "/" + string(t.Partition) + "=" + day.String()

@@ -18,8 +18,8 @@ const Format = 3
 // root is manifest.json, which names a file for each account.
 type Manifest struct {
 	Head
-	// Parts are the files of all accounts, by account name.
-	Parts map[string]*AccountFile `json:"accounts"`
+	// AccountFiles are the files of all accounts, by account name.
+	AccountFiles map[string]*AccountFile `json:"accounts"`
 	// Accounts are the contents of those files that are loaded, see [Manifest.Load].
 	Accounts map[string]*Account `json:"-"`
 }
@@ -240,7 +240,7 @@ func (a *Account) check(name string) error {
 
 // New returns a manifest without accounts.
 func New() *Manifest {
-	return &Manifest{Head: Head{Format: Format, SchemaVersion: schema.Version}, Parts: map[string]*AccountFile{},
+	return &Manifest{Head: Head{Format: Format, SchemaVersion: schema.Version}, AccountFiles: map[string]*AccountFile{},
 		Accounts: map[string]*Account{}}
 }
 
@@ -297,15 +297,17 @@ func (m *Manifest) Of(name string) *Account {
 // Clone returns a copy from which the next generation can be made without changing the original. Values of File and
 // Memory are shared: they are replaced but never changed.
 func (m *Manifest) Clone() *Manifest {
-	next := &Manifest{Head: m.Head, Parts: maps.Clone(m.Parts), Accounts: map[string]*Account{}}
+	next := &Manifest{Head: m.Head, AccountFiles: maps.Clone(m.AccountFiles), Accounts: map[string]*Account{}}
 	for name, a := range m.Accounts {
 		next.Accounts[name] = a.clone()
 	}
 	return next
 }
 
-// Take adds a copy of a loaded account of another manifest.
-func (m *Manifest) Take(name string, from *Manifest) { m.Accounts[name] = from.Accounts[name].clone() }
+// AddCopy adds a copy of a loaded account of another manifest.
+func (m *Manifest) AddCopy(name string, from *Manifest) {
+	m.Accounts[name] = from.Accounts[name].clone()
+}
 
 func (a *Account) clone() *Account {
 	c := *a
@@ -325,7 +327,7 @@ func (a *Account) clone() *Account {
 
 // AccountNames returns the sorted names of all accounts, loaded or not.
 func (m *Manifest) AccountNames() []string {
-	names := slices.AppendSeq(slices.Collect(maps.Keys(m.Parts)), maps.Keys(m.Accounts))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(m.AccountFiles)), maps.Keys(m.Accounts))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -336,14 +338,14 @@ func (m *Manifest) LoadedNames() []string { return slices.Sorted(maps.Keys(m.Acc
 // Drop removes an account from the manifest.
 func (m *Manifest) Drop(name string) {
 	delete(m.Accounts, name)
-	delete(m.Parts, name)
+	delete(m.AccountFiles, name)
 }
 
 // RowsOf returns the number of rows in an account's Parquet files by table, marts included.
 func (m *Manifest) RowsOf(account string) map[string]int64 {
 	a := m.Accounts[account]
 	if a == nil {
-		return m.Parts[account].Rows
+		return m.AccountFiles[account].Rows
 	}
 	return a.rows()
 }

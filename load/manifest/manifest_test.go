@@ -103,7 +103,7 @@ func TestRead_WithoutAManifest(t *testing.T) {
 // TestDecode_RefusesWhatCannotBe: each text has a correct checksum and impossible content.
 func TestDecode_RefusesWhatCannotBe(t *testing.T) {
 	sha := strings.Repeat("a", 64)
-	part := func(p *AccountFile) func(*Manifest) { return func(m *Manifest) { m.Parts["acme"] = p } }
+	part := func(p *AccountFile) func(*Manifest) { return func(m *Manifest) { m.AccountFiles["acme"] = p } }
 	for name, c := range map[string]struct {
 		edit func(*Manifest)
 		want string // empty: it is read
@@ -113,8 +113,9 @@ func TestDecode_RefusesWhatCannotBe(t *testing.T) {
 		"an account":    {part(&AccountFile{Path: accountPath("acme", sha), SHA256: sha}), ""},
 		"no generation": {func(m *Manifest) { m.Generation = 0 }, "lacks"},
 		"no schema":     {func(m *Manifest) { m.SchemaVersion = 0 }, "lacks"},
-		"bad name": {func(m *Manifest) { m.Parts["../x"] = &AccountFile{Path: accountPath("../x", sha), SHA256: sha} },
-			"not a valid name"},
+		"bad name": {func(m *Manifest) {
+			m.AccountFiles["../x"] = &AccountFile{Path: accountPath("../x", sha), SHA256: sha}
+		}, "not a valid name"},
 		"null":         {part(nil), "not named by its content"},
 		"another path": {part(&AccountFile{Path: "manifest/x.json", SHA256: sha}), "not named by its content"},
 		"another hash": {part(&AccountFile{Path: accountPath("acme", sha), SHA256: strings.Repeat("b", 64)}),
@@ -167,7 +168,7 @@ func TestGrownLedgers(t *testing.T) {
 		"z-grown": {"2026-10": 9}, "b-new-month": {"2026-10": 5, "2026-11": 1}, "no-ledger": {},
 		"as-published": {"2026-09": 3, "2026-10": 5}, "loaded": {"2026-10": 9}, "a-cut": {"2026-10": 2},
 	} {
-		m.Parts[account] = &AccountFile{Ledger: map[string]int64{file(account, "2026-10"): 5}}
+		m.AccountFiles[account] = &AccountFile{Ledger: map[string]int64{file(account, "2026-10"): 5}}
 		for month, size := range files {
 			write(t, filepath.Join(dir, file(account, month)), make([]byte, size))
 		}

@@ -143,7 +143,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	maps.Copy(all, seen)
 	notes := Notes{}
 	for _, n := range a.Notes {
-		if _, is := all[n.Name]; !is && a.stays(n, at) {
+		if _, seenNow := all[n.Name]; !seenNow && a.stays(n, at) {
 			if !a.Own.finds(n.Name) {
 				n.Size = 0 // no such difference now
 			}
@@ -152,13 +152,14 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	}
 	for name, n := range all {
 		n.Name, n.Runs, n.FirstSeenAt, n.LastSeenAt, n.RunID = name, 1, at, at, runID
-		if was := a.Notes.named(name); was != nil {
-			n.Runs, n.FirstSeenAt, n.Accepted, n.Evidence = was.Runs, was.FirstSeenAt, was.Accepted, was.Evidence
-			if isRun && was.RunID != runID {
+		if before := a.Notes.named(name); before != nil {
+			n.Runs, n.FirstSeenAt = before.Runs, before.FirstSeenAt
+			n.Accepted, n.Evidence = before.Accepted, before.Evidence
+			if isRun && before.RunID != runID {
 				n.Runs++
 			}
-			if was.Decision == schema.NoteAccepted {
-				n.Accepted = &Acceptance{At: was.LastSeenAt, Size: n.Size}
+			if before.Decision == schema.NoteAccepted {
+				n.Accepted = &Acceptance{At: before.LastSeenAt, Size: n.Size}
 			}
 		}
 		notes = append(notes, n)

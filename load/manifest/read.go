@@ -27,39 +27,39 @@ func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
 	return read(d, dir, nil, (*Manifest).AccountNames)
 }
 
-// ReadAccounts is [ReadFrom], but loads only some accounts, as far as the manifest has them. If known is still
-// published, it returns known, see [ReadRoot].
-func ReadAccounts(d durable.Disk, dir string, known *Manifest, accounts ...string) (*Manifest, error) {
-	return read(d, dir, known, func(*Manifest) []string { return accounts })
+// ReadAccounts is [ReadFrom], but loads only some accounts, as far as the manifest has them. If cached is still
+// published, it returns cached, see [ReadRoot].
+func ReadAccounts(d durable.Disk, dir string, cached *Manifest, accounts ...string) (*Manifest, error) {
+	return read(d, dir, cached, func(*Manifest) []string { return accounts })
 }
 
-func read(d durable.Disk, dir string, known *Manifest, which func(*Manifest) []string) (*Manifest, error) {
+func read(d durable.Disk, dir string, cached *Manifest, choose func(*Manifest) []string) (*Manifest, error) {
 	for {
-		m, err := ReadRoot(d, dir, known)
+		m, err := ReadRoot(d, dir, cached)
 		if err != nil {
 			return nil, err
 		}
-		loadErr := m.Load(d, dir, which(m)...)
+		loadErr := m.Load(d, dir, choose(m)...)
 		if loadErr == nil {
 			return m, nil
 		}
 		// If a commit has removed the file meanwhile, the root has changed too.
-		if known, err = ReadRoot(d, dir, m); err != nil || known == m {
+		if cached, err = ReadRoot(d, dir, m); err != nil || cached == m {
 			return nil, cmp.Or(err, loadErr)
 		}
 	}
 }
 
-// ReadRoot reads manifest.json and no account file. If the file is unchanged since known was read, it returns known:
+// ReadRoot reads manifest.json and no account file. If the file is unchanged since cached was read, it returns cached:
 // hashing is far cheaper than decoding.
-func ReadRoot(d durable.Disk, dir string, known *Manifest) (*Manifest, error) {
+func ReadRoot(d durable.Disk, dir string, cached *Manifest) (*Manifest, error) {
 	b, err := readRoot(d, dir)
 	if err != nil {
 		return nil, err
 	}
-	if known != nil && known.Checksum != "" && string(durable.FindSeal(b)) == known.Checksum {
+	if cached != nil && cached.Checksum != "" && string(durable.FindSeal(b)) == cached.Checksum {
 		if sealed, err := durable.CheckSeal(b); sealed && err == nil {
-			return known, nil
+			return cached, nil
 		}
 	}
 	return Decode(b)
@@ -76,7 +76,7 @@ func readRoot(d durable.Disk, dir string) ([]byte, error) {
 // Load loads accounts that are not loaded yet. It ignores names that the manifest does not have.
 func (m *Manifest) Load(d durable.Disk, dir string, accounts ...string) error {
 	for _, name := range accounts {
-		part := m.Parts[name]
+		part := m.AccountFiles[name]
 		if part == nil || m.Accounts[name] != nil {
 			continue
 		}
@@ -209,7 +209,7 @@ var isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // check returns an error if names or paths in a manifest are not as spendsync writes them. The rest of the package
 // relies on it.
 func (m *Manifest) check() error {
-	for name, p := range m.Parts {
+	for name, p := range m.AccountFiles {
 		switch {
 		case !schema.AccountName.MatchString(name):
 			return damaged("account %q is not a valid name", name)

@@ -34,7 +34,7 @@ func TestRead_MeetsACommit(t *testing.T) {
 	next := was.Clone()
 	next.Generation++
 	next.Accounts["account-2"].Pinned = "A1"
-	old := filepath.Join(dir, was.Parts["account-2"].Path)
+	old := filepath.Join(dir, was.AccountFiles["account-2"].Path)
 	commit := func(path string) {
 		if path != old || next == nil {
 			return
@@ -53,7 +53,7 @@ func TestRead_MeetsACommit(t *testing.T) {
 	if again, err := ReadAccounts(durable.OS, dir, m, "account-2"); err != nil || again != m {
 		t.Errorf("the same generation is read again: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, m.Parts["account-1"].Path)); err != nil {
+	if err := os.Remove(filepath.Join(dir, m.AccountFiles["account-1"].Path)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Read(dir); !errors.Is(err, durable.ErrDamaged) {

@@ -33,10 +33,10 @@ type NewerPart struct {
 
 // SetBack returns the damage of a store with a part that is newer than its manifest.
 func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
-	to, of := "a later generation", "a generation later than "+fmt.Sprint(m.Generation)
+	lost, needed := "a later generation", "a generation later than "+fmt.Sprint(m.Generation)
 	if p.Generation > 0 {
-		to = fmt.Sprintf("generation %d", p.Generation)
-		of = fmt.Sprintf("generation %d or later", p.Generation)
+		lost = fmt.Sprintf("generation %d", p.Generation)
+		needed = fmt.Sprintf("generation %d or later", p.Generation)
 	}
 	between := fmt.Sprintf("since %s", m.PublishedAt)
 	if p.At > 0 {
@@ -46,10 +46,10 @@ func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 	if p.RunID != "" {
 		by += ", of run " + p.RunID + ","
 	}
-	return durable.Damaged(FileName, RepairLost+", of "+of,
+	return durable.Damaged(FileName, RepairLost+", of "+needed,
 		"the store was set back from %s to %d: %s is newer than the manifest. Restated numbers and versions "+
 			"of settings that were first seen %s, and that only the parts that were set back had, are lost for good "+
-			"unless a backup has them", to, m.Generation, by, between)
+			"unless a backup has them", lost, m.Generation, by, between)
 }
 
 // Newest returns a part of the store that is newer than the manifest; without a path if there is none. It reads ledgers
@@ -61,8 +61,8 @@ func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (N
 		return part, err
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		if name := accountAt(path); strings.HasPrefix(path, "manifest/") && m.Parts[name] != nil &&
-			m.Parts[name].Path != path {
+		if name := accountAt(path); strings.HasPrefix(path, "manifest/") && m.AccountFiles[name] != nil &&
+			m.AccountFiles[name].Path != path {
 			if part, err := m.newerAccount(d, dir, name, path, files[path]); part.Path != "" || err != nil {
 				return part, err
 			}
@@ -87,13 +87,13 @@ func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int
 	if err != nil {
 		return part, durable.Storage(err)
 	}
-	var other struct {
+	var stray struct {
 		Ledger map[string]int64 `json:"ledger"`
 	}
-	if json.Unmarshal(b, &other) != nil {
+	if json.Unmarshal(b, &stray) != nil {
 		return part, nil // it is damaged, or not ours
 	}
-	for file, n := range other.Ledger {
+	for file, n := range stray.Ledger {
 		if n > m.Accounts[name].Ledger[file] {
 			part.Path = path
 		}
@@ -137,7 +137,7 @@ func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Mani
 // GrownLedgers returns the accounts, except loaded ones, whose ledgers have grown since the generation was published. A
 // later generation may have added the lines, or a run that published nothing.
 func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, err error) {
-	for name, p := range m.Parts {
+	for name, p := range m.AccountFiles {
 		if m.Accounts[name] != nil {
 			continue
 		}

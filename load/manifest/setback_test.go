@@ -71,8 +71,8 @@ func newOlder(t *testing.T) *older {
 		write(t, filepath.Join(o.dir, path), text)
 		a.Ledger[path], a.LedgerSHA256[path] = int64(len(text)), HashLedger(text)
 	}
-	o.m.Parts["acme"] = &AccountFile{Path: "manifest/account=acme/named.json"}
-	write(t, filepath.Join(o.dir, o.m.Parts["acme"].Path), []byte("not read: it is loaded"))
+	o.m.AccountFiles["acme"] = &AccountFile{Path: "manifest/account=acme/named.json"}
+	write(t, filepath.Join(o.dir, o.m.AccountFiles["acme"].Path), []byte("not read: it is loaded"))
 	return o
 }
 

@@ -27,9 +27,9 @@ const MoveOut = "move it out of the data directory"
 
 // Strays returns the sorted paths of the files in the published folders that the manifest does not name. Readers that
 // glob for Parquet files would count their rows.
-func (m *Manifest) Strays(files map[string]int64) (found []string) {
+func (m *Manifest) Strays(files map[string]int64) (strays []string) {
 	named := map[string]bool{}
-	for _, p := range m.Parts {
+	for _, p := range m.AccountFiles {
 		named[p.Path] = true
 	}
 	for _, a := range m.Accounts {
@@ -39,11 +39,11 @@ func (m *Manifest) Strays(files map[string]int64) (found []string) {
 	}
 	for path := range files {
 		if !named[path] && !ledgerFile.MatchString(path) {
-			found = append(found, path)
+			strays = append(strays, path)
 		}
 	}
-	slices.Sort(found)
-	return found
+	slices.Sort(strays)
+	return strays
 }
 
 // FilesIn returns the sizes of the files in the published folders by path: of the given accounts, or of all if none is

@@ -171,8 +171,8 @@ func (r *replacement[R]) file(f *file) error {
 			if err := r.beginGroup(g.first); err != nil {
 				return err
 			}
-			named := len(r.names) > 0 && (r.names[0] <= g.last || i == len(groups)-1)
-			if !r.isOther && !named && r.isCutBefore(g.first) {
+			isNamed := len(r.names) > 0 && (r.names[0] <= g.last || i == len(groups)-1)
+			if !r.isOther && !isNamed && r.isCutBefore(g.first) {
 				if err := r.copy(g.rows[0]); err != nil {
 					return f.unread(err)
 				}
@@ -266,16 +266,16 @@ type rowGroup struct {
 // rowGroups returns the row groups of a file of a grouped table.
 func (f *file) rowGroups(cut string, t *schema.Table) (all []rowGroup, err error) {
 	rows := f.parquet.RowGroups()
-	is, _ := f.parquet.Lookup(cutKey)
+	fileCut, _ := f.parquet.Lookup(cutKey)
 	version, _ := f.parquet.Lookup(versionKey)
-	if is != cut || version != fmt.Sprint(t.FilesVersion()) {
+	if fileCut != cut || version != fmt.Sprint(t.FilesVersion()) {
 		return []rowGroup{{rows: rows}}, nil
 	}
 	group := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Key && c.Name != "account_id" })
 	for i, g := range rows {
-		of := f.parquet.Metadata().RowGroups[i].Columns[f.columns[group].index].MetaData.Statistics
-		all = append(all, rowGroup{rows: []parquet.RowGroup{g}, canCopy: true, first: string(of.MinValue),
-			last: string(of.MaxValue)})
+		stats := f.parquet.Metadata().RowGroups[i].Columns[f.columns[group].index].MetaData.Statistics
+		all = append(all, rowGroup{rows: []parquet.RowGroup{g}, canCopy: true, first: string(stats.MinValue),
+			last: string(stats.MaxValue)})
 	}
 	return all, nil
 }

@@ -240,8 +240,8 @@ func (f *file) parse(size int64) error {
 	}
 	version := schema.Version
 	if text, ok := p.Lookup(versionKey); ok {
-		if named, err := strconv.Atoi(text); err == nil {
-			version = max(named, schema.Oldest)
+		if parsed, err := strconv.Atoi(text); err == nil {
+			version = max(parsed, schema.Oldest)
 		}
 	}
 	if !f.table.HasColumnsOf(version, names) {
@@ -287,12 +287,12 @@ func (f *file) record(rows int64, last bool) (arrow.Record, error) {
 		}
 	}()
 	for i := range f.columns {
-		of := f.table.Arrow.Field(i).Type
+		dataType := f.table.Arrow.Field(i).Type
 		if f.columns[i].index < 0 {
-			arrays[i] = array.MakeArrayOfNull(memory.DefaultAllocator, of, int(rows))
+			arrays[i] = array.MakeArrayOfNull(memory.DefaultAllocator, dataType, int(rows))
 			continue
 		}
-		b := array.NewBuilder(memory.DefaultAllocator, of)
+		b := array.NewBuilder(memory.DefaultAllocator, dataType)
 		b.Reserve(int(rows))
 		add, err := arrowAppender(b)
 		if err == nil {

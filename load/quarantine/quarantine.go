@@ -65,13 +65,13 @@ type Day struct {
 
 // supersedes reports whether d replaces a stored day of the same date. A withheld day is replaced only by one of the
 // same account: by one that shares a campaign, since campaign IDs are unique across accounts.
-func (d Day) supersedes(kept Day) bool {
+func (d Day) supersedes(stored Day) bool {
 	// pages are worth more than a mere refusal
-	if d.Withheld != kept.Withheld || len(d.Pages) == 0 && len(kept.Pages) > 0 {
+	if d.Withheld != stored.Withheld || len(d.Pages) == 0 && len(stored.Pages) > 0 {
 		return false
 	}
-	shared := func(id string) bool { return slices.Contains(kept.Campaigns, id) }
-	return len(d.Campaigns)+len(kept.Campaigns) == 0 || slices.ContainsFunc(d.Campaigns, shared)
+	shared := func(id string) bool { return slices.Contains(stored.Campaigns, id) }
+	return len(d.Campaigns)+len(stored.Campaigns) == 0 || slices.ContainsFunc(d.Campaigns, shared)
 }
 
 // IsNothing reports whether the only reply is that the service has no such day. No later version can prove the day from
@@ -107,7 +107,7 @@ func (f Folder) at(folder string) string { return filepath.Join(f.Dir, FolderOf(
 // Put stores the replies of a day. They count once about.json exists, which is written last. Then Put removes the
 // stored days that d supersedes.
 func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
-	kept, broken, err := f.of(d.Date)
+	stored, broken, err := f.of(d.Date)
 	if err != nil {
 		return err
 	}
@@ -117,14 +117,14 @@ func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
 		}
 	}
 	d.folder = "day=" + d.Date.String()
-	taken := func(k Day) bool { return k.folder == d.folder }
-	for n := 2; slices.ContainsFunc(kept, taken); n++ {
+	isTaken := func(k Day) bool { return k.folder == d.folder }
+	for n := 2; slices.ContainsFunc(stored, isTaken); n++ {
 		d.folder = fmt.Sprintf("day=%s.%d", d.Date, n)
 	}
 	if d, err = f.write(d, replies); err != nil {
 		return err
 	}
-	for _, k := range kept {
+	for _, k := range stored {
 		if d.supersedes(k) {
 			if err := f.remove(k.folder); err != nil {
 				return err
@@ -172,13 +172,13 @@ func (f Folder) Days() (days []Day, err error) {
 }
 
 // of returns the stored days of a date, and the names of its broken folders.
-func (f Folder) of(day schema.Date) (kept []Day, broken []string, err error) {
-	kept, broken, err = f.read()
-	kept = slices.DeleteFunc(kept, func(d Day) bool { return d.Date != day })
+func (f Folder) of(day schema.Date) (stored []Day, broken []string, err error) {
+	stored, broken, err = f.read()
+	stored = slices.DeleteFunc(stored, func(d Day) bool { return d.Date != day })
 	broken = slices.DeleteFunc(broken, func(folder string) bool {
 		return !strings.HasPrefix(folder, "day="+day.String())
 	})
-	return kept, broken, err
+	return stored, broken, err
 }
 
 // read reads the about.json of all days. It returns the names of broken folders, which are incomplete because a run
@@ -193,10 +193,10 @@ func (f Folder) read() (days []Day, broken []string, err error) {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		text, named := strings.CutPrefix(e.Name(), "day=")
+		text, isDay := strings.CutPrefix(e.Name(), "day=")
 		text, _, _ = strings.Cut(text, ".")
 		day, err := schema.ParseDate(text)
-		if !named || err != nil {
+		if !isDay || err != nil {
 			continue // not ours
 		}
 		about, err := f.Disk.ReadFile(filepath.Join(root, e.Name(), aboutName), maxAbout)
@@ -235,8 +235,8 @@ func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
 
 // Remove removes all replies of a date from the quarantine.
 func (f Folder) Remove(day schema.Date) error {
-	kept, broken, err := f.of(day)
-	for _, k := range kept {
+	stored, broken, err := f.of(day)
+	for _, k := range stored {
 		broken = append(broken, k.folder)
 	}
 	for _, folder := range broken {
@@ -248,8 +248,8 @@ func (f Folder) Remove(day schema.Date) error {
 // remove removes a folder. It removes about.json first, because replies without it do not count.
 func (f Folder) remove(folder string) error {
 	dir := f.at(folder)
-	there, err := f.Disk.Exists(dir)
-	if !there || err != nil {
+	exists, err := f.Disk.Exists(dir)
+	if !exists || err != nil {
 		return err
 	}
 	if err := f.Disk.RemoveIfThere(filepath.Join(dir, aboutName)); err != nil {

@@ -137,16 +137,16 @@ func (b *Bucket) Traffic() Traffic {
 }
 
 // read reads an object into memory. A larger one than limit is damage.
-func (b *Bucket) read(ctx context.Context, name string, limit int64) (text []byte, is object, err error) {
-	err = b.get(ctx, name, func(its object, r io.Reader) (err error) {
-		is = its
+func (b *Bucket) read(ctx context.Context, name string, limit int64) (text []byte, info object, err error) {
+	err = b.get(ctx, name, func(opened object, r io.Reader) (err error) {
+		info = opened
 		text, err = io.ReadAll(io.LimitReader(r, limit+1))
 		return err
 	})
 	if err == nil && int64(len(text)) > limit {
 		err = b.damaged(name, "it has more than %d bytes", limit)
 	}
-	return text, is, err
+	return text, info, err
 }
 
 // attempts is the number of times an object is read again from its beginning if the connection breaks.
@@ -165,14 +165,14 @@ func (b *Bucket) get(ctx context.Context, name string, do func(is object, r io.R
 func (b *Bucket) getOnce(ctx context.Context, name string, do func(object, io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r, is, err := b.open(ctx, name)
+	r, info, err := b.open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	silent := time.AfterFunc(stall, func() { cancel(fmt.Errorf("nothing came for %v: %w", stall, ErrUnavailable)) })
 	defer silent.Stop()
-	return b.failed(ctx, name, do(is, readerFunc(func(p []byte) (int, error) {
+	return b.failed(ctx, name, do(info, readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}

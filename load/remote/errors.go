@@ -101,16 +101,16 @@ var statuses = map[int]error{
 
 // means returns the kind of an error of S3: err is the original error.
 func (e *Error) means(err error) error {
-	code, known := codes[e.Code]
-	status, byStatus := statuses[e.Status]
+	code, hasCode := codes[e.Code]
+	status, hasStatus := statuses[e.Status]
 	switch {
 	case errors.Is(err, outbound.ErrRefused):
 		return ErrAddress
-	case known:
+	case hasCode:
 		return code
 	case namesLock.MatchString(e.Reason):
 		return ErrProtected
-	case byStatus:
+	case hasStatus:
 		return status
 	case e.Status >= 300 && e.Status < 400:
 		return ErrAddress
@@ -164,15 +164,15 @@ func (s *s3) failed(ctx context.Context, name string, err error) error {
 	cause := outbound.WithoutURL(err)
 	e := &Error{Address: s.address, Object: name, Endpoint: s.endpoint, Cause: cause, kind: ErrUnavailable,
 		Reason: redacted(strings.Join(strings.Fields(cause.Error()), " "))}
-	if is, ok := errors.AsType[minio.ErrorResponse](err); ok {
-		e.Status, e.Code = is.StatusCode, is.Code
+	if reply, ok := errors.AsType[minio.ErrorResponse](err); ok {
+		e.Status, e.Code = reply.StatusCode, reply.Code
 		if strings.HasPrefix(e.Code, strconv.Itoa(e.Status)) { // the library's substitute for a code
 			e.Code = ""
 		}
-		if is.Message == is.Code {
-			is.Message = "it gives no reason"
+		if reply.Message == reply.Code {
+			reply.Message = "it gives no reason"
 		}
-		e.Reason = redacted(strings.TrimSpace(e.Code + " " + strings.Join(strings.Fields(is.Message), " ")))
+		e.Reason = redacted(strings.TrimSpace(e.Code + " " + strings.Join(strings.Fields(reply.Message), " ")))
 	}
 	if e.kind = e.means(err); e.kind == ErrDenied && s.isNobody() {
 		e.Status, e.Code = 0, ""
@@ -182,6 +182,6 @@ func (s *s3) failed(ctx context.Context, name string, err error) error {
 
 // isNobody reports whether requests are sent without credentials because there are none.
 func (s *s3) isNobody() bool {
-	is, err := s.identity.GetWithContext(s.client.CredContext())
-	return err == nil && is.AccessKeyID == ""
+	creds, err := s.identity.GetWithContext(s.client.CredContext())
+	return err == nil && creds.AccessKeyID == ""
 }

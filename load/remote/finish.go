@@ -28,26 +28,26 @@ func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	is := &pushed{}
-	if json.Unmarshal(text, is) != nil {
+	state := &pushed{}
+	if json.Unmarshal(text, state) != nil {
 		return &pushed{}, nil // as if no push had completed
 	}
-	return is, nil
+	return state, nil
 }
 
 // finish does the work that follows writing the pointer: it updates the files below parquet/ and index.html, and once a
 // day removes objects that are no longer needed. Each step may be repeated. At the end it writes pushed.json.
-func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
-	is, err := p.mirror(ctx, is, state)
+func (p *push) finish(ctx context.Context, pointer *seen, state *pushed) error {
+	pointer, err := p.mirror(ctx, pointer, state)
 	if err != nil {
 		return err
 	}
-	if p.Full || state.Pointer == nil || dayOf(state.Pointer) != dayOf(is.Pointer) {
-		if err := p.sweep(ctx, is); err != nil {
+	if p.Full || state.Pointer == nil || dayOf(state.Pointer) != dayOf(pointer.Pointer) {
+		if err := p.sweep(ctx, pointer); err != nil {
 			return err
 		}
 	}
-	text, err := json.Marshal(pushed{is.Pointer})
+	text, err := json.Marshal(pushed{pointer.Pointer})
 	if err != nil {
 		return err
 	}
@@ -56,13 +56,13 @@ func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
 
 // mirror updates the files below parquet/ and index.html to the pointer's generation. If another push has written a
 // pointer meanwhile, this push may have overwritten newer files, so it starts again from that pointer.
-func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, error) {
+func (p *push) mirror(ctx context.Context, pointer *seen, state *pushed) (*seen, error) {
 	shown, err := p.shownBefore(ctx, state)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		l, err := p.readListOnce(ctx, is.Entry)
+		l, err := p.readListOnce(ctx, pointer.Entry)
 		if err != nil {
 			return nil, err
 		}
@@ -70,8 +70,8 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, erro
 		if err := p.show(ctx, wanted, shown); err != nil {
 			return nil, err
 		}
-		if is.Report != nil {
-			if err := p.copy(ctx, indexName, is.Report.Name); err != nil {
+		if pointer.Report != nil {
+			if err := p.copy(ctx, indexName, pointer.Report.Name); err != nil {
 				return nil, err
 			}
 		}
@@ -82,15 +82,15 @@ func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, erro
 		case p.done.New && (now == nil || bytes.Equal(now.text, p.base)):
 			return nil, p.lost(pointerName)
 		case now == nil:
-			return is, nil
-		case now.Files == is.Files:
+			return pointer, nil
+		case now.Files == pointer.Files:
 			return now, nil
 		}
 		p.Log.Info("another push has written a pointer meanwhile", "generation", now.Generation)
 		if shown, err = p.listShown(ctx); err != nil {
 			return nil, err
 		}
-		is = now
+		pointer = now
 	}
 }
 
@@ -126,20 +126,20 @@ func (p *push) show(ctx context.Context, wanted, shown map[string]File) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
 	for name, f := range wanted {
-		if was, ok := shown[name]; !ok || was.SHA256 != f.SHA256 {
+		if before, ok := shown[name]; !ok || before.SHA256 != f.SHA256 {
 			g.Go(func() error { return p.copy(within, name, f.Object) })
 		}
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	var gone []string
+	var unwanted []string
 	for name := range shown {
 		if _, ok := wanted[name]; !ok {
-			gone = append(gone, name)
+			unwanted = append(unwanted, name)
 		}
 	}
-	return p.removeAll(ctx, gone)
+	return p.removeAll(ctx, unwanted)
 }
 
 // parquetOf returns the files of a list that belong below parquet/, by name.
@@ -153,13 +153,13 @@ func parquetOf(l *list) map[string]File {
 	return files
 }
 
-func dayOf(is *Pointer) schema.Date { return schema.DateOf(is.PublishedAt.Time()) }
+func dayOf(pointer *Pointer) schema.Date { return schema.DateOf(pointer.PublishedAt.Time()) }
 
 // sweep removes the objects that no readable generation names: they are of retired generations, or of pushes that died
 // or were overtaken. It leaves objects that a concurrent push from the same pointer may have written.
-func (p *push) sweep(ctx context.Context, is *seen) error {
-	named := map[string]bool{}
-	for _, e := range is.Generations {
+func (p *push) sweep(ctx context.Context, pointer *seen) error {
+	needed := map[string]bool{}
+	for _, e := range pointer.Generations {
 		l, err := p.readList(ctx, e) // not cached: there are about thirty lists
 		if errors.Is(err, durable.ErrDamaged) || errors.Is(err, errNotFound) {
 			return nil // its objects are unknown, so nothing can be removed
@@ -167,24 +167,24 @@ func (p *push) sweep(ctx context.Context, is *seen) error {
 			return err
 		}
 		for _, f := range l.Files {
-			named[f.Object] = true
+			needed[f.Object] = true
 		}
 		for _, name := range e.names() {
-			named[name] = true
+			needed[name] = true
 		}
 	}
-	var gone []string
+	var unnamed []string
 	for _, folder := range []string{objectFolder, restoreFolder, warehouseFolder, generationFolder, reportFolder} {
 		for o, err := range p.list(ctx, folder) {
 			if err != nil {
 				return err
 			}
-			if !named[o.name] && !mayBeUsed(o, folder, is) {
-				gone = append(gone, o.name)
+			if !needed[o.name] && !mayBeUsed(o, folder, pointer) {
+				unnamed = append(unnamed, o.name)
 			}
 		}
 	}
-	return p.removeAll(ctx, gone)
+	return p.removeAll(ctx, unnamed)
 }
 
 // mayBeUsed reports whether a push from the pointer from may have written an object. Objects by hash are in a folder

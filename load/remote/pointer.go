@@ -109,7 +109,7 @@ const maxSmall = 64 << 20
 
 // readPointer reads the pointer, or returns nil if there is none.
 func (b *Bucket) readPointer(ctx context.Context) (*seen, error) {
-	text, is, err := b.read(ctx, pointerName, maxSmall)
+	text, info, err := b.read(ctx, pointerName, maxSmall)
 	if errors.Is(err, errNotFound) {
 		return nil, nil
 	} else if err != nil {
@@ -122,7 +122,7 @@ func (b *Bucket) readPointer(ctx context.Context) (*seen, error) {
 	if p.Generation < 1 || len(p.Generations) == 0 {
 		return nil, b.damaged(pointerName, "it names no generation")
 	}
-	return &seen{p, text, is.tag, is.at}, nil
+	return &seen{p, text, info.tag, info.at}, nil
 }
 
 // decode decodes the JSON of an object, and refuses a newer format.

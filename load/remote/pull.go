@@ -53,8 +53,8 @@ func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err err
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	is, err := b.readPointer(ctx)
-	if err == nil && is == nil {
+	pointer, err := b.readPointer(ctx)
+	if err == nil && pointer == nil {
 		err = fmt.Errorf("%s: %w", b.address, ErrNothing)
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	for range pullTries {
-		done, err = b.pull(ctx, o, c, is)
+		done, err = b.pull(ctx, o, c, pointer)
 		if !errors.Is(err, errNotFound) {
 			return done, err
 		}
@@ -75,10 +75,10 @@ func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err err
 		if readErr != nil {
 			return nil, readErr
 		}
-		if now == nil || now.Files == is.Files {
+		if now == nil || now.Files == pointer.Files {
 			return nil, b.lost(missingName(err))
 		}
-		is = now
+		pointer = now
 	}
 	return nil, err
 }
@@ -90,19 +90,19 @@ func missingName(err error) string {
 	return pointerName
 }
 
-func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen) (*Pulled, error) {
-	e, err := b.choose(is.Pointer, o)
+func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, pointer *seen) (*Pulled, error) {
+	e, err := b.choose(pointer.Pointer, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := mayBecome(c, is.Pointer, e, o); err != nil {
+	if err := mayBecome(c, pointer.Pointer, e, o); err != nil {
 		return nil, err
 	}
 	l, err := b.readList(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	done := &Pulled{Generation: e.Generation, PublishedAt: e.PublishedAt, pointer: is.text}
+	done := &Pulled{Generation: e.Generation, PublishedAt: e.PublishedAt, pointer: pointer.text}
 	wanted, missing, err := missingIn(ctx, c, o.wanted(l.Files))
 	if err != nil {
 		return nil, err
@@ -139,13 +139,13 @@ func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen
 func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.SnapshotFile, missing []File,
 	err error) {
 	for _, f := range files {
-		has, err := c.Has(f.snapshot())
+		isPresent, err := c.Has(f.snapshot())
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return nil, nil, err
 		}
 		wanted = append(wanted, f.snapshot())
 		// manifest.json is the last of files. It is also fetched if any other file is.
-		if !has || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
+		if !isPresent || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
 			missing = append(missing, f)
 		}
 	}
@@ -178,7 +178,7 @@ func (b *Bucket) staged(c *load.Copy, e Entry, l *list) (*manifest.Manifest, err
 		files[f.Path] = f
 	}
 	for _, f := range l.Files {
-		if is, ok := files[f.Path]; !ok || is.Bytes != f.Bytes || is.SHA256 != f.SHA256 {
+		if file, ok := files[f.Path]; !ok || file.Bytes != f.Bytes || file.SHA256 != f.SHA256 {
 			return nil, b.damaged(e.Files.Name, "it names %s, and the manifest does not name such a file", f.Path)
 		}
 		delete(files, f.Path)
@@ -190,37 +190,38 @@ func (b *Bucket) staged(c *load.Copy, e Entry, l *list) (*manifest.Manifest, err
 }
 
 // choose returns the generation that the options select.
-func (b *Bucket) choose(is *Pointer, o PullOptions) (Entry, error) {
+func (b *Bucket) choose(pointer *Pointer, o PullOptions) (Entry, error) {
 	switch {
 	case o.Generation != 0:
-		for _, e := range is.Generations {
+		for _, e := range pointer.Generations {
 			if e.Generation == o.Generation {
 				return e, nil
 			}
 		}
 	case !o.At.IsZero():
-		for _, e := range is.Generations {
+		for _, e := range pointer.Generations {
 			if !e.PublishedAt.Time().After(o.At) {
 				return e, nil
 			}
 		}
 	default:
-		return is.Entry, nil
+		return pointer.Entry, nil
 	}
-	var have []string
-	for _, e := range is.Generations {
-		have = append(have, fmt.Sprintf("%d (%s)", e.Generation, e.PublishedAt.Time().Format("2006-01-02 15:04Z")))
+	var available []string
+	for _, e := range pointer.Generations {
+		available = append(available, fmt.Sprintf("%d (%s)", e.Generation,
+			e.PublishedAt.Time().Format("2006-01-02 15:04Z")))
 	}
-	asked := fmt.Sprintf("generation %d", o.Generation)
+	selection := fmt.Sprintf("generation %d", o.Generation)
 	if o.Generation == 0 {
-		asked = "a generation of " + o.At.UTC().Format(time.RFC3339) + " or earlier"
+		selection = "a generation of " + o.At.UTC().Format(time.RFC3339) + " or earlier"
 	}
-	return Entry{}, fmt.Errorf("%s: %w; it has %s", asked, ErrNoGeneration, strings.Join(have, ", "))
+	return Entry{}, fmt.Errorf("%s: %w; it has %s", selection, ErrNoGeneration, strings.Join(available, ", "))
 }
 
 // mayBecome returns an error if the folder is a store with a generation that the bucket does not have, which would be
 // lost. It also returns an error if a copy for readers would go back to an older generation that was not selected.
-func mayBecome(c *load.Copy, is *Pointer, e Entry, o PullOptions) error {
+func mayBecome(c *load.Copy, pointer *Pointer, e Entry, o PullOptions) error {
 	number, root := c.Generation()
 	if !c.IsStore() {
 		if number > e.Generation && o.Generation == 0 && o.At.IsZero() {
@@ -229,8 +230,8 @@ func mayBecome(c *load.Copy, is *Pointer, e Entry, o PullOptions) error {
 		}
 		return nil
 	}
-	for _, known := range is.Generations {
-		if known.Manifest == root {
+	for _, entry := range pointer.Generations {
+		if entry.Manifest == root {
 			return nil
 		}
 	}
@@ -297,9 +298,9 @@ func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Con
 	each func(*Pulled, error)) error {
 	var followed []byte
 	for {
-		is, err := b.readPointer(ctx)
+		pointer, err := b.readPointer(ctx)
 		var done *Pulled
-		if err != nil || is == nil || !bytes.Equal(is.text, followed) {
+		if err != nil || pointer == nil || !bytes.Equal(pointer.text, followed) {
 			if done, err = b.Pull(ctx, o); err == nil {
 				followed = done.pointer
 			}

@@ -64,7 +64,7 @@ func (b *Bucket) Push(ctx context.Context, o PushOptions) (done *Pushed, err err
 		o.Pause = pause
 	}
 	if o.Begun { // check before locking, which creates the folder
-		if is, err := b.readPointer(ctx); err == nil && is == nil {
+		if pointer, err := b.readPointer(ctx); err == nil && pointer == nil {
 			return nil, fmt.Errorf("%s: %w", b.address, ErrVanished)
 		}
 	}
@@ -135,65 +135,65 @@ func (p *push) readListOnce(ctx context.Context, e Entry) (*list, error) {
 }
 
 func (p *push) run(ctx context.Context) (*Pushed, error) {
-	was, err := p.before(ctx)
+	former, err := p.before(ctx)
 	if err != nil {
 		return nil, err
 	}
 	m := p.snap.Manifest
 	p.done.Generation, p.done.PublishedAt = m.Generation, m.PublishedAt
-	same := was != nil && was.Manifest == p.snap.Root().SHA256
-	if err := p.mayReplace(was); err != nil {
+	isCurrent := former != nil && former.Manifest == p.snap.Root().SHA256
+	if err := p.mayReplace(former); err != nil {
 		return nil, err
 	}
 	state, err := p.readPushed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ended := same && !p.Full && state.Pointer != nil && state.Pointer.Files == was.Files
-	if !same || p.Full {
-		if was, err = p.publish(ctx, was); err != nil {
+	ended := isCurrent && !p.Full && state.Pointer != nil && state.Pointer.Files == former.Files
+	if !isCurrent || p.Full {
+		if former, err = p.publish(ctx, former); err != nil {
 			return nil, err
 		}
 	} else if !ended {
 		p.Log.Info("ending what an interrupted push has begun")
 	}
 	if !ended {
-		if err := p.finish(ctx, was, state); err != nil {
+		if err := p.finish(ctx, former, state); err != nil {
 			return nil, err
 		}
 	}
-	p.done.Readable, p.done.Traffic = len(was.Generations), p.Traffic()
+	p.done.Readable, p.done.Traffic = len(former.Generations), p.Traffic()
 	return &p.done, nil
 }
 
 // before returns the pointer that this push replaces; nil if there is none, or if it is damaged and its loss is
 // accepted.
 func (p *push) before(ctx context.Context) (*seen, error) {
-	was, err := p.readPointer(ctx)
+	pointer, err := p.readPointer(ctx)
 	if p.AcceptLoss && errors.Is(err, durable.ErrDamaged) {
 		// Its generations are unknown, so they are given up.
 		return nil, p.remove(ctx, []string{pointerName})
 	}
-	return was, err
+	return pointer, err
 }
 
 // mayReplace returns an error if the push would replace a newer generation or another history.
-func (p *push) mayReplace(is *seen) error {
+func (p *push) mayReplace(former *seen) error {
 	m := p.snap.Manifest
-	if is == nil || is.Manifest == p.snap.Root().SHA256 || p.AcceptLoss {
+	if former == nil || former.Manifest == p.snap.Root().SHA256 || p.AcceptLoss {
 		return nil
 	}
-	was := is.Pointer
-	if m.Generation < was.Generation {
-		return fmt.Errorf("the bucket has generation %d of %s, and this store %d of %s: %w", was.Generation,
-			was.PublishedAt, m.Generation, m.PublishedAt, ErrOlder)
+	pointer := former.Pointer
+	if m.Generation < pointer.Generation {
+		return fmt.Errorf("the bucket has generation %d of %s, and this store %d of %s: %w", pointer.Generation,
+			pointer.PublishedAt, m.Generation, m.PublishedAt, ErrOlder)
 	}
-	return continues(p.Dir, m, was)
+	return continues(p.Dir, m, pointer)
 }
 
 // publish uploads the files that the bucket lacks, and writes the pointer.
-func (p *push) publish(ctx context.Context, was *seen) (*seen, error) {
-	files, err := p.upload(ctx, was)
+func (p *push) publish(ctx context.Context, former *seen) (*seen, error) {
+	files, err := p.upload(ctx, former)
 	if err != nil {
 		return nil, err
 	}
@@ -221,14 +221,14 @@ func (p *push) publish(ctx context.Context, was *seen) (*seen, error) {
 	next := &Pointer{Format: pointerFormat, SchemaVersion: m.SchemaVersion, Entry: e, RunID: m.RunID,
 		Version: m.Version, Generations: []Entry{e}}
 	tag := ""
-	if was != nil {
-		for _, old := range was.Generations {
+	if former != nil {
+		for _, old := range former.Generations {
 			if old.Manifest != e.Manifest { // a full push writes the same generation again
 				next.Generations = append(next.Generations, old)
 			}
 		}
 		next.Generations = retain(next.Generations)
-		tag, p.base = was.tag, was.text
+		tag, p.base = former.tag, former.text
 	}
 	if text, err = json.MarshalIndent(next, "", " "); err != nil {
 		return nil, err
@@ -271,31 +271,31 @@ func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen,
 	if !errors.Is(err, errChanged) && !errors.Is(err, ErrUnavailable) {
 		return nil, err
 	}
-	is, readErr := p.readPointer(ctx)
-	if readErr == nil && is != nil && bytes.Equal(is.text, text) {
+	present, readErr := p.readPointer(ctx)
+	if readErr == nil && present != nil && bytes.Equal(present.text, text) {
 		p.done.New = true
-		return is, nil
+		return present, nil
 	}
 	return nil, err
 }
 
 // upload uploads the files that the bucket lacks, and returns all files with their objects. The bucket has the objects
 // that the pointer's list names, and those that an interrupted push from the same pointer has left.
-func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
-	base, have := "first", map[string]string{}
-	if was != nil {
-		base = was.base()
+func (p *push) upload(ctx context.Context, former *seen) ([]File, error) {
+	base, objects := "first", map[string]string{}
+	if former != nil {
+		base = former.base()
 		if !p.Full {
-			l, err := p.readListOnce(ctx, was.Entry)
+			l, err := p.readListOnce(ctx, former.Entry)
 			if err != nil {
 				return nil, err
 			}
 			for _, f := range l.Files {
-				have[path.Dir(path.Dir(f.Object))+f.SHA256] = f.Object
+				objects[path.Dir(path.Dir(f.Object))+f.SHA256] = f.Object
 			}
 		}
 	}
-	there := map[string]int64{} // sizes of objects that an interrupted push may have left
+	leftSizes := map[string]int64{} // sizes of objects that an interrupted push may have left
 	if !p.Full {
 		for _, folder := range []string{objectFolder + base + "/", restoreFolder + base + "/", warehouseFolder,
 			generationFolder, reportFolder} {
@@ -303,17 +303,17 @@ func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
 				if err != nil {
 					return nil, err
 				}
-				there[object.name] = object.bytes
+				leftSizes[object.name] = object.bytes
 			}
 		}
 	}
-	return p.putFiles(ctx, base, have, there)
+	return p.putFiles(ctx, base, objects, leftSizes)
 }
 
-// putFiles is the second part of [push.upload]. have are the objects that the pointer's list names, by folder and hash.
-// there are the sizes of other objects, by name.
-func (p *push) putFiles(ctx context.Context, base string, have map[string]string, there map[string]int64) ([]File,
-	error) {
+// putFiles is the second part of [push.upload]. objects are those that the pointer's list names, by folder and hash.
+// leftSizes are the sizes of other objects, by name.
+func (p *push) putFiles(ctx context.Context, base string, objects map[string]string, leftSizes map[string]int64) (
+	[]File, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
 	files := make([]File, 0, len(p.snap.Files))
@@ -326,7 +326,7 @@ func (p *push) putFiles(ctx context.Context, base string, have map[string]string
 			folder = restoreFolder
 		}
 		key := strings.TrimSuffix(folder, "/") + f.SHA256
-		object, isKnown := have[key]
+		object, isKnown := objects[key]
 		switch {
 		case isKnown:
 		case folder == warehouseFolder:
@@ -334,9 +334,9 @@ func (p *push) putFiles(ctx context.Context, base string, have map[string]string
 		default:
 			object = folder + base + "/" + f.SHA256
 		}
-		have[key] = object // another file may have the same content
+		objects[key] = object // another file may have the same content
 		files = append(files, File{f.Path, object, f.Bytes, f.SHA256})
-		size, isThere := there[object]
+		size, isThere := leftSizes[object]
 		switch {
 		case isKnown:
 		case isThere && size == f.Bytes:

@@ -294,7 +294,7 @@ func TestPush_NamesADamagedFile(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
 		s.publish(100)
-		path := manifest.PartPath(schema.SpendDaily.Table, "acme", schema.DateOf(s.now)-1)
+		path := manifest.TablePath(schema.SpendDaily.Table, "acme", schema.DateOf(s.now)-1)
 		b, err := os.ReadFile(filepath.Join(s.dir, path))
 		if err != nil {
 			t.Fatal(err)

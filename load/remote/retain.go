@@ -16,15 +16,15 @@ const (
 // retain returns the generations that stay readable, given all, newest first: the newest two, those of the last day,
 // and the last of each of the seven days before. Ages are relative to the newest generation, so a store that stops
 // publishing loses nothing, and the clock of the pushing machine does not matter.
-func retain(all []Entry) (kept []Entry) {
+func retain(all []Entry) (readable []Entry) {
 	days := map[schema.Date]bool{}
 	for i, e := range all {
 		age := all[0].PublishedAt.Time().Sub(e.PublishedAt.Time()).Abs()
 		day := schema.DateOf(e.PublishedAt.Time())
 		if i < 2 || age < keepAll || age < (keepDaily+1)*keepAll && !days[day] {
-			kept = append(kept, e)
+			readable = append(readable, e)
 			days[day] = true
 		}
 	}
-	return kept
+	return readable
 }

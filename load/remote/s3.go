@@ -50,14 +50,14 @@ func openS3(u *url.URL, address, prefix string, o Options, count *traffic) (*s3,
 		s.prefix = prefix + "/"
 	}
 	q := u.Query()
-	known := []string{"region", "endpoint", "profile", "anonymous", "use_path_style", "sse", "sse_key"}
+	options := []string{"region", "endpoint", "profile", "anonymous", "use_path_style", "sse", "sse_key"}
 	if s.google {
-		known = []string{"endpoint"}
+		options = []string{"endpoint"}
 	}
 	for name := range q {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(options, name) {
 			return nil, fmt.Errorf("%w: it has an unknown option %q; there are %s", ErrAddress, name,
-				strings.Join(known, ", "))
+				strings.Join(options, ", "))
 		}
 	}
 	at, err := s.server(q, o)
@@ -139,8 +139,8 @@ func (s *s3) again(ctx context.Context, name string, send func() error) error {
 
 func (s *s3) open(ctx context.Context, name string) (r io.ReadCloser, is object, err error) {
 	err = s.again(ctx, name, func() error {
-		its, info, _, err := s.client.GetObject(ctx, s.bucket, s.prefix+name, minio.GetObjectOptions{})
-		r, is = its, object{name, info.Size, info.ETag, info.LastModified}
+		reader, info, _, err := s.client.GetObject(ctx, s.bucket, s.prefix+name, minio.GetObjectOptions{})
+		r, is = reader, object{name, info.Size, info.ETag, info.LastModified}
 		return err
 	})
 	return r, is, err
@@ -195,16 +195,16 @@ func (s *s3) list(ctx context.Context, prefix string) iter.Seq2[object, error] {
 	return func(yield func(object, error) bool) {
 		o := minio.ListObjectsOptions{Prefix: s.prefix + prefix, Recursive: true, FetchOwner: new(bool)}
 		err := s.again(ctx, prefix, func() error {
-			for is := range s.client.ListObjectsIter(ctx, s.bucket, o) {
-				if is.Err != nil {
-					return is.Err
+			for info := range s.client.ListObjectsIter(ctx, s.bucket, o) {
+				if info.Err != nil {
+					return info.Err
 				}
-				o.StartAfter = is.Key // for the next attempt
-				name, below := strings.CutPrefix(is.Key, s.prefix)
-				if !below || is.Size == 0 { // not an object of ours: a folder marker
+				o.StartAfter = info.Key // for the next attempt
+				name, below := strings.CutPrefix(info.Key, s.prefix)
+				if !below || info.Size == 0 { // not an object of ours: a folder marker
 					continue
 				}
-				if !yield(object{name, is.Size, is.ETag, is.LastModified}, nil) {
+				if !yield(object{name, info.Size, info.ETag, info.LastModified}, nil) {
 					return nil
 				}
 			}

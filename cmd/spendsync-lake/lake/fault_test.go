@@ -79,7 +79,7 @@ func TestFollow_RefusesToShrink(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
-	path := manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01"))
+	path := manifest.TablePath(schema.SpendDaily.Table, "acme", day("2026-10-01"))
 	info := s.M.Accounts["acme"].Files[path]
 	delete(s.M.Accounts["acme"].Files, path)
 	delete(s.M.Accounts["acme"].Days, day("2026-10-01"))
@@ -448,8 +448,8 @@ func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
-	from := manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-11-02"))
-	to := manifest.PartPath(schema.SpendDaily.Table, "beta-with-a-name-that-is-forty-long-0001", day("2026-11-02"))
+	from := manifest.TablePath(schema.SpendDaily.Table, "acme", day("2026-11-02"))
+	to := manifest.TablePath(schema.SpendDaily.Table, "beta-with-a-name-that-is-forty-long-0001", day("2026-11-02"))
 	b, err := os.ReadFile(filepath.Join(s.Dir, from))
 	if err != nil {
 		t.Fatal(err)

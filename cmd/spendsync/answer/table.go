@@ -119,7 +119,7 @@ func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int, hasInstants 
 	} else if rows != "" {
 		lines = append(lines, rows+".")
 	}
-	for _, fact := range duck.FactLines(n.Result.Facts) {
+	for _, fact := range duck.CaveatLines(n.Result.Caveats) {
 		lines = append(lines, cli.Visible(fact))
 	}
 	for _, line := range lines {

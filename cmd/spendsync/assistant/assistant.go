@@ -234,7 +234,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 		}
 	}()
 	q.Account = w.Account
-	q.Facts = true
+	q.WithCaveats = true
 	q.MaxRows = int64(rows) + 1 // one more shows that there are more
 	result, err := duck.Ask(ctx, dir, q.Query, w.Options)
 	var other *duck.OtherVersionError
@@ -250,7 +250,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 		return "", err
 	}
 	a := Answer{Generation: m.Generation, PublishedAt: m.PublishedAt.Time(), Question: q.Asks, Mind: q.Trap,
-		Facts: result.Facts}
+		Facts: result.Caveats}
 	if err := json.Unmarshal(b.Bytes(), &a.Rows); err != nil {
 		return "", err
 	}

@@ -70,7 +70,7 @@ func (r *session) listCampaigns(ctx context.Context) (l campaignList) {
 // of its latest day with rows.
 func readCampaigns(dir, name string, account *manifest.Account) (storedCampaigns, error) {
 	stored := storedCampaigns{}
-	campaigns, err := storedRows(dir, manifest.PartPath(schema.CampaignHistory.Table, name, 0), account,
+	campaigns, err := storedRows(dir, manifest.TablePath(schema.CampaignHistory.Table, name, 0), account,
 		schema.CampaignHistory)
 	for i := range campaigns {
 		id := campaigns[i].CampaignID
@@ -81,7 +81,7 @@ func readCampaigns(dir, name string, account *manifest.Account) (storedCampaigns
 			break
 		}
 		var spend []schema.Spend
-		spend, err = storedRows(dir, manifest.PartPath(schema.SpendDaily.Table, name, day), account, schema.SpendDaily)
+		spend, err = storedRows(dir, manifest.TablePath(schema.SpendDaily.Table, name, day), account, schema.SpendDaily)
 		for i := range spend {
 			if id := spend[i].CampaignID; id != "" {
 				stored[id] = false

@@ -91,7 +91,7 @@ func Put[R any](s *Store, t schema.TableOf[R], account string, d schema.Date, ro
 	if err != nil {
 		s.Fatal(err)
 	}
-	path := manifest.PartPath(t.Table, account, d)
+	path := manifest.TablePath(t.Table, account, d)
 	s.Write(path, b.Bytes())
 	sum := sha256.Sum256(b.Bytes())
 	s.M.Of(account).Files[path] = &manifest.File{Kind: manifest.KindParquet, Table: t.FullName(), Day: d, Rows: n,
@@ -135,7 +135,7 @@ func (s *Store) Publish() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	for path, part := range b.Parts {
+	for path, part := range b.AccountFiles {
 		s.Write(path, part)
 	}
 	s.Write(manifest.FileName, b.Root)
