@@ -120,6 +120,7 @@ Ask it for the campaigns, and for the spend of today:
 curl -H 'Authorization: Bearer %s' %s/v1/campaigns
 curl -u '%s:%s' '%s/ads/spend-report?start_date=%[6]s&end_date=%[6]s'
 
+Some names of campaigns are odd on purpose (quotes, markup, SQL, other scripts), to try what reads them.
 `, adsim.DefaultKey, base+adsim.APIPrefix, adsim.DefaultUser, adsim.DefaultPassword, base+adsim.ReportPrefix,
 		service.Today())
 }
