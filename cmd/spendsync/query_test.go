@@ -382,3 +382,66 @@ func TestQuery_SaysWhatALimitLeftOut(t *testing.T) {
 		t.Errorf("the heading has no day:\n%s", table)
 	}
 }
+
+// TestQuery_KeepsItsKeysIn80Columns: a terminal of 80 columns shows what names a row and the number to judge it by.
+func TestQuery_KeepsItsKeysIn80Columns(t *testing.T) {
+	dir, _ := playedDemo()
+	for name, keys := range map[string]string{
+		"sources_to_block":    "verdict source_id campaign_name loss_per_day",
+		"sources_to_scale":    "verdict source_id campaign_name",
+		"yesterday":           "campaign_name cpa_expected cpa_usual",
+		"last_week":           "verdict campaign_name cpa_change profit_expected",
+		"which_campaigns_pay": "verdict campaign_name cpa_expected worth",
+		"spend_by_day":        "report_date conversions_change",
+		"settings_changed":    "seen_on place change verdict cpa_change",
+		"runway":              "verdict action balance days_until_stop",
+	} {
+		q, err := answer.Find(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Account = "demo"
+		r, err := duck.Ask(t.Context(), dir, q.Query, duck.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		err = (answer.Rendering{Result: r, Question: q, Width: 80}).Write(t.Context(), &b, "table")
+		if err = errors.Join(err, r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		_, table, _ := strings.Cut(b.String(), "\n\n")
+		head, _, _ := strings.Cut(table, "──")
+		columns := map[string]bool{}
+		for _, word := range headings(head) {
+			columns[word] = true
+		}
+		for _, key := range strings.Fields(keys) {
+			if !columns[key] {
+				t.Errorf("%s: 80 columns lack %s:\n%s", name, key, head)
+			}
+		}
+	}
+}
+
+// headings joins the lines of a table's heading, whose names are broken after underscores, by their columns.
+func headings(head string) (names []string) {
+	lines := strings.Split(strings.TrimSuffix(head, "\n"), "\n")
+	at := map[int]string{} // by the column in which a part ends or begins
+	for _, line := range lines {
+		for _, place := range regexp.MustCompile(`\S+`).FindAllStringIndex(line, -1) {
+			begin, end, part := place[0], place[1], line[place[0]:place[1]]
+			for _, edge := range []int{begin, -end} {
+				if before, ok := at[edge]; ok && strings.HasSuffix(before, "_") {
+					part = before + part
+					break
+				}
+			}
+			at[begin], at[-end] = part, part
+		}
+	}
+	for _, name := range at {
+		names = append(names, name)
+	}
+	return names
+}

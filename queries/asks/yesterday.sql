@@ -3,7 +3,7 @@
 -- Parameter rows: 20, campaigns to show, those that spent most first.
 -- Alone: No campaign is listed: none had spend on that day or the days before, or rows is 0.
 -- Days: s.report_date >= t.last_whole_date - 7 AND s.report_date <= t.last_whole_date
--- Shown: campaign_name, spend, spend_usual, spend_change, conversions_expected, cpa_expected, cpa_usual, conversions, campaign_id
+-- Shown: campaign_name, spend, spend_change, cpa_expected, cpa_usual, conversions_expected, spend_usual, conversions, campaign_id
 -- Column spend_usual: US dollars of the mean of the days before.
 -- Column spend_change: Change of the spend as a share of spend_usual.
 -- Column cpa_usual: US dollars per conversion of the days before, with those still to come. NULL: no conversion, or not known yet.

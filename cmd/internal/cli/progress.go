@@ -49,6 +49,7 @@ type Bar struct {
 	rows       atomic.Int64
 	start      time.Time
 	stepped    atomic.Int64 // when the bar last moved, in nanoseconds since start
+	waited     atomic.Int64 // when a known wait was last seen, in nanoseconds since start
 }
 
 // Progress starts a bar for n entities of a kind; without a terminal it shows nothing. waitsUntil returns until when
@@ -78,7 +79,10 @@ func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string)
 		text = fmt.Sprintf("%s rows, %s/s ", Grouped(rows), Grouped(int64(float64(rows)/max(took.Seconds(), 0.001))))
 	}
 	stepped := time.Duration(b.stepped.Load())
-	idle := took - stepped
+	if wait > 0 {
+		b.waited.Store(int64(took))
+	}
+	idle := took - max(stepped, time.Duration(b.waited.Load()))
 	switch {
 	case wait > time.Second:
 		text += fmt.Sprintf("limit of requests: goes on in %v", wait.Round(time.Second))

@@ -18,8 +18,9 @@ func TestBar_KnownWaitsCountDown(t *testing.T) {
 		{32 * time.Second, 0, "4s left"},
 		{33 * time.Second, 57 * time.Second, "limit of requests: goes on in 57s"},
 		{80 * time.Second, 10 * time.Second, "limit of requests: goes on in 10s"},
-		{42 * time.Second, 0, "waiting 12s for replies"},
-		{42 * time.Second, -time.Hour, "waiting 12s for replies"},
+		{90 * time.Second, 500 * time.Millisecond, "6s left"}, // the known wait was none for replies
+		{95 * time.Second, 0, "waiting 5s for replies"},
+		{96 * time.Second, -time.Hour, "waiting 6s for replies"},
 	} {
 		if got := b.pace(c.took, c.wait, 30, 36); got != c.want {
 			t.Errorf("after %v, waiting %v: %q, want %q", c.took, c.wait, got, c.want)
