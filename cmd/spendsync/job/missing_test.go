@@ -335,5 +335,9 @@ func TestMissing_NoRuleEndsByAReadingThatCannotReadIt(t *testing.T) {
 		t.Errorf("%d readings, want 2", seen)
 	}
 	w.wantEnded("source_rule_history", "0")
+	if got := w.ask("SELECT string_agg(entity_type || ' ' || entity_id || ' ' || field) FROM ops.entity_read"); got !=
+		"source settings "+campaign+" bid_overrides" {
+		t.Errorf("unread: %s", got)
+	}
 	w.wantWell(e, 0)
 }
