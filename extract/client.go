@@ -258,11 +258,8 @@ type question struct {
 	path   string // below the base URL
 	query  url.Values
 	accept func(body []byte) error // decodes the body; its error is a *replyError
-	// headers receives the headers of a reply that has a whole body, before accept is called. It may be nil.
-	headers func(http.Header)
 	// room is memory for the body. accept must copy whatever it keeps of the body, errors included.
 	room  []byte
-	once  bool // it is sent once: the reply is useful but not required
 	about subject
 }
 
@@ -306,9 +303,6 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 		c.bytes.Add(int64(len(r.body)))
 		r.body = []byte(hidden.Hide(string(r.body)))
 		return nil, judge(q.about, q.query, r).failure(q.about, r)
-	}
-	if q.headers != nil {
-		q.headers(r.header)
 	}
 	var read int64
 	r.body, read, err = m.readBody(req.Context(), resp, q.room, c.maxBody)

@@ -21,7 +21,6 @@ type Listing struct {
 	// the absence of an entry mean anything.
 	Complete bool
 	Why      string // why it is not complete
-	Requests int    // sent, retries included
 }
 
 // The bounds of a list, by the service's description, and the bound of our attempts.
@@ -54,7 +53,6 @@ type lister struct {
 	what     string // "campaigns", for errors
 	path     string
 	statuses []string
-	requests int
 }
 
 // passage is one walk over a list, to its end or as far as it goes.
@@ -86,7 +84,7 @@ func (l *lister) list(ctx context.Context) (Listing, error) {
 	if err != nil {
 		return Listing{}, err
 	}
-	return Listing{Entities: p.entities, Complete: p.end == complete, Why: p.why, Requests: l.requests}, nil
+	return Listing{Entities: p.entities, Complete: p.end == complete, Why: p.why}, nil
 }
 
 // byStatus reads the list one status at a time, and adds the entries to those that a walk over all statuses saw. It
@@ -194,14 +192,13 @@ func (l *lister) page(ctx context.Context, statuses []string, offset int, p *pas
 		s.Text("paging.status"): {strings.Join(statuses, ",")}, s.Text("paging.limit"): {strconv.Itoa(listLimit)},
 		s.Text("paging.offset"): {strconv.Itoa(offset)},
 	}
-	r, err := l.c.read(ctx, question{
+	_, err = l.c.read(ctx, question{
 		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query, about: l.about,
 		accept: func(body []byte) (err error) {
 			part, err = l.of.list(body)
 			return err
 		},
 	})
-	l.requests += r.requests
 	if err != nil {
 		return listPage{}, err
 	}

@@ -24,7 +24,6 @@ type Page[T any] struct {
 	Raw         []byte       // the reply's body as received, decompressed
 	Unknown     []UnknownKey // keys that the description does not name, each once
 	NotObjects  []int        // rows that are not JSON objects, from 1; their items are empty
-	Requests    int          // sent for this page, retries included
 	Fingerprint string       // see [Fingerprint]
 }
 
@@ -159,7 +158,7 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, to *room
 		q.service.Text("report_query.page_size"): {strconv.Itoa(q.size)},
 	}
 	maps.Copy(query, q.query)
-	r, err := c.read(ctx, question{
+	body, err := c.read(ctx, question{
 		what: pageName(q.what, n), path: q.path, query: query, room: to.body, about: ofReport,
 		accept: func(body []byte) (err error) {
 			a, err = q.decode(body, to.items)
@@ -169,10 +168,8 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, to *room
 	if err != nil {
 		return page, a, err
 	}
-	to.body, to.items = r.body, a.items
-	page = asPage(n, &a, q.service, r.body)
-	page.Requests = r.requests
-	return page, a, nil
+	to.body, to.items = body, a.items
+	return asPage(n, &a, q.service, body), a, nil
 }
 
 func pageName(what string, n int) string { return what + " page " + strconv.Itoa(n) }

@@ -148,7 +148,7 @@ func TestSpend_WalksThePagesThatAreStated(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, "sources", sources(got), "S1 S2 S3 S4 S5 S6 S7")
-	check(t, "evidence", seen, Evidence{Rows: 7, Pages: 3, Total: 7})
+	check(t, "evidence", seen, Evidence{Rows: 7, Total: 7})
 	check(t, "requests", len(s.asked), 3)
 	check(t, "query", s.asked[1].URL.Query().Encode(), "campaign_id=C1&columns=date%2Ccampaign_id%2Ccreative_id%2C"+
 		"source_id%2Ctotal_spend%2Cclicks%2Cimpressions%2Cconversions&creative_id=C1-2&end_date=2026-03-08&"+

@@ -16,7 +16,6 @@ const (
 // their keys are known: see transform.DayRows.
 type Evidence struct {
 	Rows  int64 // of all pages
-	Pages int
 	Total int64 // the number of rows that the pages state; -1: there is no pagination
 	// Full: there is no pagination, and the reply has as many rows as a page may have, so that more rows may exist.
 	Full bool
@@ -63,8 +62,7 @@ func (w *pageWalk[T]) add(n int, a *pageReply[T]) error {
 		return w.contract(n, "pagination lacks a page_size, total_rows or total_pages that is a whole number")
 	}
 	w.hold(n, rows, g)
-	w.seen.Rows, w.seen.Pages = w.seen.Rows+rows, n
-	w.seen.Total, w.last = g.totalRows, g.totalPages
+	w.seen.Rows, w.seen.Total, w.last = w.seen.Rows+rows, g.totalRows, g.totalPages
 	if w.end(n, rows, g, a.more); !w.done && int64(n) == g.totalPages {
 		w.rememberLast(a.items)
 	}
@@ -126,8 +124,7 @@ func (w *pageWalk[T]) addUnpaged(n int, rows int64, more bool) error {
 	if n > 1 {
 		return w.contract(n, "it has no pagination, which page 1 has")
 	}
-	w.seen.Rows, w.seen.Pages = rows, n
-	w.done, w.seen.Full = true, rows >= int64(w.q.size)
+	w.done, w.seen.Rows, w.seen.Full = true, rows, rows >= int64(w.q.size)
 	if more {
 		w.against("it has no pagination, and states that more follows")
 	}

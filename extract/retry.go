@@ -27,20 +27,14 @@ const (
 	maxHold = 24 * time.Hour
 )
 
-// reply is an accepted body, with the number of requests that it took.
-type reply struct {
-	body     []byte
-	requests int
-}
-
 // read sends a question until it is answered, refused for good, or the retry budget is used up, see [breaker]. Its
 // errors are *ReadError, or the context's error with the question's name.
-func (c *Client) read(ctx context.Context, q question) (reply, error) {
+func (c *Client) read(ctx context.Context, q question) ([]byte, error) {
 	r := reading{c: c, q: q, wait: newBackOff(), memory: memory{of: c.inFlight}}
 	defer r.memory.release()
 	for {
 		if err := r.acquire(ctx); err != nil {
-			return reply{}, err
+			return nil, err
 		}
 		sent := time.Now()
 		if r.attempts++; r.attempts > 1 {
@@ -59,14 +53,14 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 			c.keys.accepted(keys)
 			c.breaker.answered(r.attempts > 1)
 			c.log.Debug("read", "what", q.what, "attempt", r.attempts, "bytes", len(body), "elapsed", took)
-			return reply{body: body, requests: r.attempts}, nil
+			return body, nil
 		}
 		if ctx.Err() != nil {
-			return reply{}, r.ctxError(ctx)
+			return nil, r.ctxError(ctx)
 		}
 		if f.isCrowded {
 			if r.memory.acquireAll(ctx) != nil {
-				return reply{}, r.ctxError(ctx)
+				return nil, r.ctxError(ctx)
 			}
 			continue
 		}
@@ -81,7 +75,7 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 			r.longer = 2 * timeout
 		}
 		if err := r.retry(ctx, f, sent); err != nil {
-			return reply{}, err
+			return nil, err
 		}
 	}
 }
@@ -166,7 +160,7 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 		b.pause(f.pause)
 	}
 	switch {
-	case r.q.once, r.attempts > fewRetries && r.c.isUntried.Load() && !r.c.Answered() && r.doubtsURL(f):
+	case r.attempts > fewRetries && r.c.isUntried.Load() && !r.c.Answered() && r.doubtsURL(f):
 		return r.fail(f.kind, f, f.reason)
 	case f.pause > left:
 		b.useUp()

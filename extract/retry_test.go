@@ -52,11 +52,10 @@ func TestRetry_SendsAgainWhatMayPass(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				c := newTestClient(t, failingFirst(2, f))
-				got, err := walk(t, dayOf(t.Context(), c, testDay, 3))
+				_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 				if err != nil {
 					t.Fatal(err)
 				}
-				check(t, "requests of the page", got[0].Requests, 3)
 				check(t, "requests", c.Stats().Requests, 3)
 				check(t, "retries", c.Stats().Retries, 2)
 				// 500 ms and 1 s at most, drawn from nothing.

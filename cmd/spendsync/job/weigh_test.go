@@ -17,7 +17,7 @@ import (
 func readOf(t *testing.T, rows int, edit func(*dayRead)) *dayRead {
 	t.Helper()
 	const day = schema.Date(20000)
-	read := &dayRead{at: schema.InstantOf(day.End().Add(settles)), seen: extract.Evidence{Total: int64(rows), Pages: 1}}
+	read := &dayRead{at: schema.InstantOf(day.End().Add(settles)), seen: extract.Evidence{Total: int64(rows)}}
 	read.DayRows = transform.NewDayRows(transform.SpendContext{Day: day}, transform.NewInterner())
 	all := schematest.SpendOfSources(day, rows)
 	for i := range all {
