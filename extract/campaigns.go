@@ -17,7 +17,7 @@ func campaignResource(s *service.Service, id string) resource {
 func (c *Client) Campaigns(ctx context.Context) (Listing, error) {
 	// By default the service hides archived and rejected campaigns.
 	l := lister{c: c, of: campaignResource(c.service, ""), what: "campaigns", path: c.service.Path("campaigns", ""),
-		statuses: c.service.Texts("statuses.campaign")}
+		statuses: c.service.Names("statuses.campaign")}
 	return l.list(ctx)
 }
 

@@ -25,7 +25,7 @@ func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, err
 	// By default the service hides archived creatives.
 	l := lister{
 		c: c, of: creativeResource(c.service, ""), what: "creatives of " + campaignID, about: ofEntity,
-		path: c.service.Path("creatives", campaignID), statuses: c.service.Texts("statuses.creative"),
+		path: c.service.Path("creatives", campaignID), statuses: c.service.Names("statuses.creative"),
 	}
 	return l.list(ctx)
 }

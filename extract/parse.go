@@ -32,7 +32,7 @@ func parseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, e
 	}
 	fields, ok := doc.Object()
 	if !ok {
-		return Entity{}, contractf("no %s: a value of type %s, not an object", kind, kindOf(doc))
+		return Entity{}, contractf("no %s: a value of type %s, not an object", kind, doc.Type())
 	}
 	return Entity{ID: id, Raw: doc, Fields: fields}, nil
 }

@@ -51,7 +51,7 @@ type resource struct {
 func (r resource) one(v Value) (Entity, error) {
 	fields, ok := v.Object()
 	if !ok {
-		return Entity{}, contractf("no %s: a value of type %s, not an object", r.name, kindOf(v))
+		return Entity{}, contractf("no %s: a value of type %s, not an object", r.name, v.Type())
 	}
 	if id, ok := r.id(fields); ok {
 		return Entity{ID: id, Raw: v, Fields: fields}, nil
@@ -128,7 +128,7 @@ func (r resource) array(doc Value) ([]Value, error) {
 	}
 	fields, ok := doc.Object()
 	if !ok {
-		return nil, contractf("no list of %s: a value of type %s", r.plural, kindOf(doc))
+		return nil, contractf("no list of %s: a value of type %s", r.plural, doc.Type())
 	}
 	for _, path := range r.service.Names("lists." + r.plural) {
 		if values, ok := doc.at(path).Array(); ok {

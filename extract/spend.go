@@ -100,7 +100,7 @@ func DayOf(s *service.Service, text string) (day schema.Date, ok bool) {
 	if day, err := schema.ParseDate(text); err == nil {
 		return day, true
 	}
-	for _, form := range s.Texts("times.days") {
+	for _, form := range s.Names("times.days") {
 		t, err := time.Parse(form, text)
 		if err != nil {
 			continue

@@ -99,9 +99,6 @@ func (v Value) Object() (fields map[string]Value, ok bool) {
 	return fields, err == nil
 }
 
-// Fields is [Value.Object].
-func (v Value) Fields() (fields map[string]Value, ok bool) { return v.Object() }
-
 // at returns the value under a path of keys with dots between them; nil: there is none.
 func (v Value) at(path string) Value {
 	for key := range strings.SplitSeq(path, ".") {
@@ -186,10 +183,7 @@ func Keys(fields map[string]Value) string {
 }
 
 // Type returns the JSON type of the value, in words.
-func (v Value) Type() string { return kindOf(v) }
-
-// kindOf returns the JSON type of a value, in words.
-func kindOf(v Value) string {
+func (v Value) Type() string {
 	if len(v) == 0 {
 		return kindName(jsontext.KindInvalid)
 	}

@@ -100,7 +100,7 @@ func (a *accountReader) spread(section string, e extract.Entity) reader {
 	outer := maps.Clone(e.Fields)
 	r := reader{entityContext: a.entityContext, section: section}
 	for _, name := range r.names("parts") {
-		if inner, ok := outer[name].Fields(); ok {
+		if inner, ok := outer[name].Object(); ok {
 			r.from = append(r.from, inner)
 			delete(outer, name) // it is an object, not a value
 		}
@@ -123,7 +123,7 @@ func (a *accountReader) account(me extract.Entity) string {
 			if v != nil {
 				a.Read = append(a.Read, key)
 			}
-			if inner, ok := v.Fields(); ok {
+			if inner, ok := v.Object(); ok {
 				v, _ = a.inside("me", inner).value(slices.Concat(ids, []string{"id"})...)
 			}
 			if v.Null() {
@@ -230,7 +230,7 @@ func (a *accountReader) withoutTwins(lims []schema.AccountLimit) []schema.Accoun
 // limitMap reads the budgets of a map: its members that are objects. The other members apply to all of them.
 func (a *accountReader) limitMap(around reader, byKind map[string]extract.Value) (lims []schema.AccountLimit) {
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
-		if fields, ok := byKind[kind].Fields(); ok {
+		if fields, ok := byKind[kind].Object(); ok {
 			lims = a.appendLimit(lims, around, kind, fields)
 		}
 	}
@@ -239,7 +239,7 @@ func (a *accountReader) limitMap(around reader, byKind map[string]extract.Value)
 
 func (a *accountReader) limitList(around reader, list []extract.Value) (lims []schema.AccountLimit) {
 	for _, v := range list {
-		fields, ok := v.Fields()
+		fields, ok := v.Object()
 		if !ok {
 			a.refuse("kind", v, ErrForm)
 			continue

@@ -10,7 +10,7 @@ func (r reader) autoFunding(snap *schema.AccountSnapshot) {
 	v, _ := r.value(keys...)
 	in, on := r, keys
 	below, amount := prefixed(keys, names("below")), prefixed(keys, names("amount"))
-	if fields, ok := v.Fields(); ok {
+	if fields, ok := v.Object(); ok {
 		in, on, below, amount = r.inside("auto_funding", fields), names("enabled"), names("below"), names("amount")
 	} else if v.Null() {
 		on = prefixed(keys, names("enabled"))

@@ -25,7 +25,7 @@ var settings = SettingsContext{Account: "acme", RunID: "01KRUN"}
 // entity is what extract hands on of one thing.
 func entity(t testing.TB, id, body string) extract.Entity {
 	t.Helper()
-	fields, ok := extract.Value(body).Fields()
+	fields, ok := extract.Value(body).Object()
 	if !ok {
 		t.Fatalf("no object: %s", body)
 	}

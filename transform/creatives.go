@@ -70,7 +70,7 @@ func (c *entityContext) reasons(v extract.Value) (string, error) {
 	}
 	list := make([]string, len(elements))
 	for i, e := range elements {
-		if fields, ok := e.Fields(); ok {
+		if fields, ok := e.Object(); ok {
 			inner := reader{entityContext: c}.inside("creative", fields)
 			if e, ok = inner.value("code", "reason", "name", "message", "text"); !ok {
 				return "", unknownKeys(fields)

@@ -253,7 +253,7 @@ func (r reader) within(name string) (inner reader, ok bool) {
 	if v.Null() {
 		return r.inside(name, nil), false
 	}
-	fields, ok := v.Fields()
+	fields, ok := v.Object()
 	if list, isList := v.Array(); isList && len(list) == 0 {
 		return r.inside(name, map[string]extract.Value{}), true
 	}

@@ -61,13 +61,6 @@ func (e *RowError) Error() string {
 	return b.String() + ": " + e.Err.Error()
 }
 
-// Reason returns the value and its error, without its place.
-func (e *RowError) Reason() string {
-	var b strings.Builder
-	writeValue(&b, e.Value)
-	return strings.TrimPrefix(strings.TrimSpace(b.String())+": "+e.Err.Error(), ": ")
-}
-
 // writeValue writes a blank and a value, escaped if it is not printable; for an empty value it writes nothing.
 func writeValue(b *strings.Builder, value string) {
 	if value != "" {

@@ -6,7 +6,7 @@ import "spendsync/schema"
 // there is none, or it is not an object, all its columns are NULL; the raw column has what the service sent.
 func (r reader) pendingVersion(row *schema.Creative) {
 	v, _ := r.value(r.names("pending")...)
-	fields, ok := v.Fields()
+	fields, ok := v.Object()
 	if !ok {
 		return
 	}

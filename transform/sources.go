@@ -62,7 +62,7 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 		}
 	}
 	for _, key := range r.names("parts") {
-		if inner, ok := e.Fields[key].Fields(); ok {
+		if inner, ok := e.Fields[key].Object(); ok {
 			r.from = append(r.from, inner)
 		}
 	}
@@ -203,7 +203,7 @@ func (s *sourceReader) sorted(entries []extract.Value) bool {
 	}
 	kinds := map[string][]extract.Value{}
 	for _, entry := range entries {
-		fields, _ := entry.Fields()
+		fields, _ := entry.Object()
 		v, _ := s.inside("sources", fields).value(s.names("kind")...)
 		text, _ := v.Text()
 		switch strings.TrimSuffix(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(text)),
@@ -265,7 +265,7 @@ func (s *sourceReader) add(rule string, entries []extract.Value) (complete bool)
 // source returns the source ID of an entry.
 func (s *sourceReader) source(entry extract.Value) (string, error) {
 	v := entry
-	if fields, ok := entry.Fields(); ok {
+	if fields, ok := entry.Object(); ok {
 		if v, ok = s.inside("sources", fields).value(s.service.Names("ids.source")...); !ok {
 			return "", unknownKeys(fields)
 		}
@@ -350,7 +350,7 @@ func (s *sourceReader) bid(entry extract.Value) (own schema.Null[schema.Money], 
 
 // priceIn returns the value of the bid in an entry: the entry itself, or a member of the object.
 func (s *sourceReader) priceIn(entry extract.Value) (extract.Value, error) {
-	fields, ok := entry.Fields()
+	fields, ok := entry.Object()
 	if !ok {
 		return entry, nil
 	}

@@ -17,7 +17,7 @@ var wrapping = []string{"audience", "attributes"}
 // ExtraKeysIn returns the JSON types of the values in an entity's JSON that have no column, by the paths of their keys,
 // for example audience.interests. read are the keys whose values were read, by their names in the description.
 func ExtraKeysIn(raw string, read map[string]bool) map[string]string {
-	fields, ok := extract.Value(raw).Fields()
+	fields, ok := extract.Value(raw).Object()
 	if !ok {
 		return nil
 	}
@@ -34,7 +34,7 @@ func addUndescribed(found map[string]string, path string, fields map[string]extr
 		if slices.Contains(identifying, key) {
 			continue
 		}
-		inner, isObject := v.Fields()
+		inner, isObject := v.Object()
 		holdsRead := false
 		for member := range inner {
 			holdsRead = holdsRead || read[member]

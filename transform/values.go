@@ -173,12 +173,12 @@ func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) 
 	if at.UnmarshalText([]byte(s)) == nil {
 		return at, nil
 	}
-	for _, form := range c.service.Texts("times.forms") {
+	for _, form := range c.service.Names("times.forms") {
 		if t, err := time.Parse(form, s); err == nil {
 			return schema.InstantOf(t), nil
 		}
 	}
-	for _, form := range c.service.Texts("times.zoneless") {
+	for _, form := range c.service.Names("times.zoneless") {
 		if _, err := time.Parse(form, s); err == nil {
 			zone := c.service.Zone()
 			if zone == nil {

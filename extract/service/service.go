@@ -126,14 +126,12 @@ func (s *Service) With(text []byte) (*Service, error) {
 // Keys returns the keys that a file may have.
 func (s *Service) Keys() []string { return slices.Sorted(maps.Keys(s.orDefault().lines)) }
 
-// Names returns the names of a line in the order in which they are tried. It panics if there is no such line.
+// Names returns the names or texts of a line, in the order in which they are tried. It panics if there is no such
+// line.
 func (s *Service) Names(key string) []string { return s.orDefault().line(key).written }
 
 // Text returns the first or only text of a line. It panics if there is no such line.
 func (s *Service) Text(key string) string { return s.orDefault().line(key).written[0] }
-
-// Texts returns the texts of a line. It panics if there is no such line.
-func (s *Service) Texts(key string) []string { return s.orDefault().line(key).written }
 
 func (s *Service) line(key string) line {
 	l, ok := s.lines[key]
@@ -150,7 +148,7 @@ func (s *Service) Column(name string) (column string, ok bool) {
 }
 
 // ReportColumns returns the columns that the report of a day is requested with, by our names.
-func (s *Service) ReportColumns() []string { return s.Texts(reportColumns) }
+func (s *Service) ReportColumns() []string { return s.Names(reportColumns) }
 
 // CountsRows reports whether total_rows of the report is the number of its rows.
 func (s *Service) CountsRows() bool { return s.Text(totalRows) == countsRows }

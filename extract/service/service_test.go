@@ -102,7 +102,7 @@ func TestDefault_IsComplete(t *testing.T) {
 			t.Errorf("%s is empty", key)
 		}
 	}
-	for _, form := range s.Texts("times.forms") {
+	for _, form := range s.Names("times.forms") {
 		at := time.Date(2026, 3, 8, 1, 2, 3, 0, time.UTC)
 		if _, err := time.Parse(form, at.Format(form)); err != nil {
 			t.Errorf("%s: %v", form, err)

@@ -28,9 +28,8 @@ type finding struct {
 	// notes are the names of the finding's notes in the manifest, each made of cause, place and form. Once a person
 	// accepts all of them, the finding is still shown but no longer makes a run exit with code 4. Only findings whose
 	// data is stored have notes.
-	notes    []string
-	evidence string // of its notes, see [manifest.Note]
-	untried  bool   // it was not tried, because something else failed
+	notes   []string
+	untried bool // it was not tried, because something else failed
 }
 
 // severity is how grave a finding is.

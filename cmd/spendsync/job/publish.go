@@ -163,7 +163,7 @@ func (r *run) seenNotes() map[string]manifest.Note {
 	for _, f := range r.tally.findings {
 		for _, name := range f.notes {
 			if _, was := seen[name]; !was {
-				seen[name] = manifest.Note{Message: f.String(), Evidence: f.evidence}
+				seen[name] = manifest.Note{Message: f.String()}
 			}
 			if r.s.storedAccount().Accepts(name, 0) && !slices.Contains(r.tally.standing, name) {
 				r.tally.standing = append(r.tally.standing, name)
