@@ -13,7 +13,7 @@ import (
 )
 
 // flatView returns a view with the columns of a mart. Columns that are not given have some value of the column's type.
-func flatView(m schema.Mart, from string, given map[string]string) duck.View {
+func flatView(m *schema.Table, from string, given map[string]string) duck.View {
 	var list []string
 	for _, c := range m.Columns {
 		e := "NULL"

@@ -269,7 +269,7 @@ func (m *models) copyMarts(ctx context.Context) (viewErrors []error, err error) 
 }
 
 // copyMart writes the changed files of a mart for one account.
-func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string) error {
+func (m *models) copyMart(ctx context.Context, mart *schema.Table, account string) error {
 	contents := map[schema.Date]string{0: m.content(duck.ModelPartition{Model: "mart." + mart.View, Account: account})}
 	if mart.Partition == schema.ByMonth {
 		var err error
@@ -280,7 +280,7 @@ func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string)
 	for _, month := range slices.Sorted(maps.Keys(contents)) {
 		p := duck.ModelPartition{Model: mart.FullName(), Account: account, Month: month.String()}
 		inputs := textHash(fmt.Sprint(mart.FilesVersion(), " ", contents[month]))
-		path := manifest.TablePath(mart.Table, account, month)
+		path := manifest.TablePath(mart, account, month)
 		if m.next.Accounts[account].Files[path] != nil && m.made[p].Inputs == inputs {
 			continue
 		}
@@ -297,7 +297,7 @@ func (m *models) copyMart(ctx context.Context, mart schema.Mart, account string)
 }
 
 // monthsOf returns the hash of a mart's rows for each month. A month with a file and no rows has an empty hash.
-func (m *models) monthsOf(ctx context.Context, mart schema.Mart, account string) (map[schema.Date]string, error) {
+func (m *models) monthsOf(ctx context.Context, mart *schema.Table, account string) (map[schema.Date]string, error) {
 	months := map[schema.Date]string{}
 	for _, f := range m.next.Accounts[account].Files {
 		if f.Table == mart.Name {
@@ -316,8 +316,8 @@ func (m *models) monthsOf(ctx context.Context, mart schema.Mart, account string)
 }
 
 // addMart adds a staged file, which DuckDB has written, to the generation.
-func (m *models) addMart(mart schema.Mart, account string, month schema.Date, rows int64) error {
-	path := manifest.TablePath(mart.Table, account, month)
+func (m *models) addMart(mart *schema.Table, account string, month schema.Date, rows int64) error {
+	path := manifest.TablePath(mart, account, month)
 	disk, staged := m.store.opts.disk, m.area.path(path)
 	sha, size, err := disk.HashFile(staged)
 	if err != nil {

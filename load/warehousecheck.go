@@ -227,7 +227,7 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 		return err
 	}
 	for _, mart := range schema.Marts {
-		files := parquetFiles(m, dir, mart.Table)
+		files := parquetFiles(m, dir, mart)
 		if len(files) == 0 {
 			continue
 		}
@@ -239,14 +239,14 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 		}
 	}
 	for _, c := range schema.Copies {
-		files := parquetFiles(m, dir, c.Table)
+		files := parquetFiles(m, dir, c)
 		if len(files) == 0 {
 			continue
 		}
 		damage := durable.Damaged("parquet/"+c.Name, durable.RepairRebuild, "its files hold other rows than %s",
-			c.Of.FullName())
+			c.View)
 		t := c.AsOf(m.SchemaVersion)
-		err := sameRows(ctx, w, t.SQLColumns(), "w."+c.Of.SQLName(), duck.FilesSQL(files), damage)
+		err := sameRows(ctx, w, t.SQLColumns(), "w."+schema.Named(c.View).SQLName(), duck.FilesSQL(files), damage)
 		if err != nil {
 			return err
 		}

@@ -2,13 +2,6 @@ package schema
 
 import "slices"
 
-// Mart is a view in schema mart whose rows are also written as Parquet, for spreadsheets and BI tools that cannot query
-// the view. DuckDB has no table of the same name.
-type Mart struct {
-	*Table
-	View string // in schema mart
-}
-
 // CampaignDay is one campaign on one day.
 type CampaignDay struct {
 	// Short name of the account in this warehouse.
@@ -135,20 +128,8 @@ var Source30ds = Define[Source30d]("mart_source_30d", ByAccount,
 		"as the view mart.source_performance, ratios rounded.",
 	AnswerOf("source_performance"))
 
-// Marts are the views that are also written as Parquet.
-var Marts = []Mart{
-	{CampaignDays.Table, "campaign_day"},
-	{Source30ds.Table, "source_performance"},
-}
+// Marts hold the rows of views in schema mart, for spreadsheets and BI tools that read Parquet and cannot query a view.
+var Marts = []*Table{CampaignDays.Table, Source30ds.Table}
 
 // Documented returns all tables, marts and copies, as the dictionary shows them.
-func Documented() []*Table {
-	all := slices.Clone(Tables)
-	for _, c := range Copies {
-		all = append(all, c.Table)
-	}
-	for _, m := range Marts {
-		all = append(all, m.Table)
-	}
-	return all
-}
+func Documented() []*Table { return slices.Concat(Tables, Copies, Marts) }

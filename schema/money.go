@@ -16,10 +16,10 @@ const Dollar Money = 1_000_000
 // negative.
 const MaxMoney Money = 999_999_999_999_999_999
 
-// moneyScale is the number of decimals of Money. maxNumberText is the length of the longest number accepted, far more
-// than a float prints.
+// MoneyDecimals is the number of decimals of Money. maxNumberText is the length of the longest number accepted, far
+// more than a float prints.
 const (
-	moneyScale    = 6
+	MoneyDecimals = 6
 	maxNumberText = 100
 )
 
@@ -36,7 +36,7 @@ var (
 // it is rounded half to even, and rounded is true: services that compute in floats send 12.300000000000001. The error
 // is [ErrNotNumber] or, beyond DECIMAL(18,6), [ErrRange].
 func ParseMoney(text []byte) (m Money, rounded bool, err error) {
-	n, rounded, err := parseScaled(text, moneyScale)
+	n, rounded, err := parseScaled(text, MoneyDecimals)
 	return Money(n), rounded, err
 }
 
@@ -158,7 +158,7 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // 0.000001.
 func (m Money) String() string {
 	b := fmt.Appendf(nil, "%07d", m.abs())
-	cut := len(b) - moneyScale
+	cut := len(b) - MoneyDecimals
 	out := append(append(append(make([]byte, 0, len(b)+2), b[:cut]...), '.'), b[cut:]...)
 	for len(out) > cut+3 && out[len(out)-1] == '0' {
 		out = out[:len(out)-1]
@@ -183,7 +183,7 @@ func (m Money) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 func (m *Money) UnmarshalText(b []byte) error {
 	v, rounded, err := ParseMoney(b)
 	if err == nil && rounded {
-		err = fmt.Errorf("%.40q: more than %d decimals", b, moneyScale)
+		err = fmt.Errorf("%.40q: more than %d decimals", b, MoneyDecimals)
 	}
 	*m = v
 	return err
@@ -198,9 +198,6 @@ func AddMoney(a, b Money) (Money, error) {
 	}
 	return sum, nil
 }
-
-// MoneyDecimals is the number of decimals of [Money].
-const MoneyDecimals = moneyScale
 
 // MoneyUnit returns one unit of the last of some decimals: a cent for 2.
 func MoneyUnit(decimals int) Money {

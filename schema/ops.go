@@ -322,14 +322,8 @@ var (
 		"manifest names them.")
 )
 
-// Copy is a table of schema ops that is also written as Parquet, so that readers of the files can tell 0 from unknown.
-// DuckDB has no table of its name.
-type Copy struct {
-	*Table
-	Of *Table
-}
-
-// The copies. Their files are as of the generation that wrote them.
+// Copies hold the rows of tables of schema ops, so that readers of Parquet alone can tell 0 from unknown. Their files
+// are as of the generation that wrote them.
 var (
 	CoverageFiles = Define[DayCoverage]("ops_day_coverage", ByMonth, "How well each Chicago day is known, for who "+
 		"reads Parquet alone. A day that is open, complete or final is covered: there a missing row of spend_daily "+
@@ -340,7 +334,7 @@ var (
 		"something fails after it has published; runs that published nothing come with the next that does. The same "+
 		"rows as ops.run.",
 		AnswerOf("ops.run"))
-	Copies = []Copy{{CoverageFiles.Table, Coverage.Table}, {RunFiles.Table, Runs.Table}}
+	Copies = []*Table{CoverageFiles.Table, RunFiles.Table}
 )
 
 // Tables are all tables, in the order in which the dictionary shows them.

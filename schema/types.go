@@ -48,7 +48,7 @@ func fixed(t arrow.DataType) func(int32) arrow.DataType {
 }
 
 func decimal(precision int32) arrow.DataType {
-	return &arrow.Decimal128Type{Precision: precision, Scale: moneyScale}
+	return &arrow.Decimal128Type{Precision: precision, Scale: MoneyDecimals}
 }
 
 // kindOf returns the kind of a field's type, and whether the field is nullable.

@@ -13,7 +13,7 @@ import (
 
 // MartColumns returns the select list that converts the columns of the mart's view to the types of its Parquet table.
 // Ratios, which are floats in the view, are rounded to six decimals.
-func MartColumns(m schema.Mart) string {
+func MartColumns(m *schema.Table) string {
 	var list []string
 	for _, c := range m.Columns {
 		list = append(list, fmt.Sprintf("CAST(%[1]s AS %[2]s) AS %[1]s", schema.Quote(c.Name), c.DuckDB()))
@@ -28,7 +28,7 @@ const martGroup = 20_480
 // WriteMart writes the Parquet file of a mart for an account, and for a month if the mart has monthly files. It returns
 // the number of rows. The file is sorted by the key, has the table's field IDs, and has the same bytes for the same
 // rows. It is not synced.
-func (ms Models) WriteMart(ctx context.Context, m schema.Mart, account string, month schema.Date, path string) (
+func (ms Models) WriteMart(ctx context.Context, m *schema.Table, account string, month schema.Date, path string) (
 	rows int64, err error) {
 	where := "account_id = " + schema.QuoteText(account)
 	if m.Partition == schema.ByMonth {
@@ -39,7 +39,7 @@ func (ms Models) WriteMart(ctx context.Context, m schema.Mart, account string, m
 		ids = append(ids, fmt.Sprintf("%s: %d", schema.Quote(c.Name), c.FieldID))
 	}
 	var metadata []string
-	for _, kv := range parquet.Metadata(m.Table) {
+	for _, kv := range parquet.Metadata(m) {
 		metadata = append(metadata, schema.Quote(kv[0])+": "+schema.QuoteText(kv[1]))
 	}
 	q := fmt.Sprintf("COPY (SELECT %s FROM mart.%s WHERE %s ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd, "+
@@ -61,7 +61,7 @@ func (ms Models) WriteMart(ctx context.Context, m schema.Mart, account string, m
 
 // refuseNulls returns an error if the file has a NULL in a column that must not be NULL: DuckDB does not check it,
 // because it declares every column optional.
-func refuseNulls(ctx context.Context, conn *sql.Conn, m schema.Mart, path string) error {
+func refuseNulls(ctx context.Context, conn *sql.Conn, m *schema.Table, path string) error {
 	var required []string
 	for _, c := range m.Columns {
 		if !c.Nullable {
