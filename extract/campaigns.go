@@ -1,22 +1,12 @@
 package extract
 
-import (
-	"context"
-
-	"spendsync/extract/service"
-)
-
-// campaignResource recognizes the campaign with an ID; empty: any campaign.
-func campaignResource(s *service.Service, id string) resource {
-	return resource{service: s, name: "campaign", plural: "campaigns", line: "ids.campaign",
-		id: byID(s, "campaign", id)}
-}
+import "context"
 
 // Campaigns lists all campaigns, whatever their status. A listing that is not proven complete contains the reason; an
 // error means that the walk ended early.
 func (c *Client) Campaigns(ctx context.Context) (Listing, error) {
 	// By default the service hides archived and rejected campaigns.
-	l := lister{c: c, of: campaignResource(c.service, ""), what: "campaigns", path: c.service.Path("campaigns", ""),
+	l := lister{c: c, of: byID(c.service, KindCampaign, ""), what: "campaigns", path: c.service.Path("campaigns", ""),
 		statuses: c.service.Names("statuses.campaign")}
 	return l.list(ctx)
 }

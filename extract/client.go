@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,16 +117,16 @@ func NewClient(o Options) (*Client, error) {
 		name:      o.Name,
 		base:      base,
 		setting:   o.TimeoutName,
-		budget:    orDefault(o.RetryBudget, defaultRetryBudget),
-		maxBody:   orDefault(o.MaxBody, defaultMaxBody),
-		userAgent: orDefault(o.UserAgent, defaultUserAgent),
+		budget:    cmp.Or(o.RetryBudget, defaultRetryBudget),
+		maxBody:   cmp.Or(o.MaxBody, defaultMaxBody),
+		userAgent: cmp.Or(o.UserAgent, defaultUserAgent),
 		service:   o.Service,
 		log:       o.Log,
 		limit:     newLimiter(o.PerMinute),
 		inFlight:  newInFlight(),
 	}
 	c.keys.authorize, c.keys.reload = o.Authorize, o.Reload
-	c.timeout.Store(int64(orDefault(o.Timeout, defaultTimeout)))
+	c.timeout.Store(int64(cmp.Or(o.Timeout, defaultTimeout)))
 	c.breaker = &breaker{budget: c.budget, silent: max(c.budget, 5*time.Duration(c.timeout.Load()))}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -168,14 +169,6 @@ func (c *Client) Stats() Stats {
 		Requests: c.requests.Load(), Retries: c.retries.Load(), Bytes: c.bytes.Load(),
 		Throttled: time.Duration(c.throttled.Load()),
 	}
-}
-
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 func baseURL(raw string, allowHTTP bool) (*url.URL, error) {

@@ -6,15 +6,8 @@ import (
 	"fmt"
 	"iter"
 
-	"spendsync/extract/service"
 	"spendsync/schema"
 )
-
-// creativeResource recognizes the creative with an ID; empty: any creative.
-func creativeResource(s *service.Service, id string) resource {
-	return resource{service: s, name: "creative", plural: "creatives", line: "ids.creative",
-		id: byID(s, "creative", id)}
-}
 
 // Creatives lists all creatives of a campaign, whatever their status, as [Client.Campaigns] lists campaigns. The error
 // is [ErrNotFound] if the account does not have the campaign.
@@ -24,7 +17,7 @@ func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, err
 	}
 	// By default the service hides archived creatives.
 	l := lister{
-		c: c, of: creativeResource(c.service, ""), what: "creatives of " + campaignID, about: ofEntity,
+		c: c, of: byID(c.service, KindCreative, ""), what: "creatives of " + campaignID, about: ofEntity,
 		path: c.service.Path("creatives", campaignID), statuses: c.service.Names("statuses.creative"),
 	}
 	return l.list(ctx)

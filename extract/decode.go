@@ -82,7 +82,7 @@ func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], 
 		body = bytes.ToValidUTF8(body, []byte(replacement))
 	}
 	d := newRowsDecoder(body)
-	a, err := answerOf(&d, form, func(d *decoder) ([]T, error) { return rowsOf(d, room, form) })
+	a, err := answerOf(&d, room, form)
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return pageReply[T]{}, d.syntaxError(syntax)
 	}
@@ -96,9 +96,8 @@ func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], 
 // replacement replaces bytes that are not UTF-8.
 const replacement = "\uFFFD"
 
-// answerOf reads the reply; rows reads its rows.
-func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, error)) (a pageReply[T],
-	err error) {
+// answerOf reads the reply, its rows into room.
+func answerOf[T any](d *decoder, room []T, form rowForm[T]) (a pageReply[T], err error) {
 	if err := d.isObject(); err != nil {
 		return a, err
 	}
@@ -111,7 +110,7 @@ func answerOf[T any](d *decoder, form rowForm[T], rows func(*decoder) ([]T, erro
 		if len(keys) < maxColumns {
 			keys = append(keys, key)
 		}
-		return a.part(d, form, name, rows)
+		return a.part(d, room, form, name)
 	})
 	if err != nil {
 		return a, err
@@ -161,9 +160,7 @@ func (d *decoder) isObject() error {
 }
 
 // part reads the part of a reply under a key.
-func (a *pageReply[T]) part(
-	d *decoder, form rowForm[T], name []byte, rows func(*decoder) ([]T, error),
-) (err error) {
+func (a *pageReply[T]) part(d *decoder, room []T, form rowForm[T], name []byte) (err error) {
 	isNamed := func(line string) bool { return slices.Contains(form.service.Names(line), string(name)) }
 	switch {
 	case isNamed("report_reply.columns"):
@@ -178,7 +175,7 @@ func (a *pageReply[T]) part(
 		if a.items != nil {
 			return contractf("%s are rows, and there were some before", quote(name, 60))
 		}
-		a.items, err = rows(d)
+		a.items, err = rowsOf(d, room, form)
 	case isNamed("report_reply.pagination"):
 		a.pagination, err = d.pagination(form.service)
 	case isNamed("currency.keys"):

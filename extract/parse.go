@@ -13,10 +13,12 @@ func parseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, e
 		return Entity{}, err
 	}
 	switch kind {
-	case KindCampaign:
-		return asked(kind, id, doc, campaignResource(s, id), campaignResource(s, ""))
-	case KindCreative:
-		return asked(kind, id, doc, creativeResource(s, id), creativeResource(s, ""))
+	case KindCampaign, KindCreative:
+		e, err = byID(s, kind, id).one(doc)
+		if other, odd := byID(s, kind, "").one(doc); err != nil && odd == nil && other.ID != id {
+			return Entity{}, contractf("the reply is about %s %s", kind, printable(other.ID, 60))
+		}
+		return e, err
 	case KindSources:
 		e, err = sourcesResource(s, id).one(doc)
 		for _, key := range s.Names("sources.campaign_id") {
@@ -35,16 +37,4 @@ func parseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, e
 		return Entity{}, contractf("no %s: a value of type %s, not an object", kind, doc.Type())
 	}
 	return Entity{ID: id, Raw: doc, Fields: fields}, nil
-}
-
-// asked returns the requested entity; if the reply contains another one instead, the error names it.
-func asked(kind, id string, doc Value, wanted, any resource) (Entity, error) {
-	e, err := wanted.one(doc)
-	if err == nil {
-		return e, nil
-	}
-	if other, odd := any.one(doc); odd == nil && other.ID != id {
-		return Entity{}, contractf("the reply is about %s %s", kind, printable(other.ID, 60))
-	}
-	return Entity{}, err
 }

@@ -186,16 +186,18 @@ func keysOfLevels(outer map[string]Value) map[string]Value {
 	return seen
 }
 
-// byID recognizes entities by an ID under a key of a line ids. want is the requested ID; empty: any.
-func byID(s *service.Service, name, want string) func(map[string]Value) (string, bool) {
-	return func(fields map[string]Value) (string, bool) {
-		for _, key := range s.Names("ids." + name) {
-			if id, ok := IDOf(fields[key]); ok && (want == "" || id == want) {
-				return id, true
+// byID recognizes the campaign or creative with an ID under a key of the line ids; empty: any of its kind.
+func byID(s *service.Service, kind, want string) resource {
+	line := "ids." + kind
+	return resource{service: s, name: kind, plural: kind + "s", line: line,
+		id: func(fields map[string]Value) (string, bool) {
+			for _, key := range s.Names(line) {
+				if id, ok := IDOf(fields[key]); ok && (want == "" || id == want) {
+					return id, true
+				}
 			}
-		}
-		return "", false
-	}
+			return "", false
+		}}
 }
 
 // IDOf returns a value as an ID: a text without surrounding blanks, or the digits of a whole number.

@@ -46,7 +46,7 @@ func TestResource_FindsTheList(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			part, err := campaignResource(s, "").list([]byte(tc.body))
+			part, err := byID(s, KindCampaign, "").list([]byte(tc.body))
 			if tc.refused != "" {
 				wantError(t, err, ErrContract, tc.refused)
 				return
@@ -83,7 +83,7 @@ func FuzzList(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		part, err := campaignResource(nil, "").list(body)
+		part, err := byID(nil, KindCampaign, "").list(body)
 		entries, total := part.entries, part.total
 		if err != nil {
 			if !errors.Is(err, ErrContract) || entries != nil {

@@ -145,23 +145,13 @@ func decodeSpend(s *service.Service, body []byte, room []SpendLine) (pageReply[S
 
 // lacks returns an error if requested columns are missing.
 func (a *pageReply[T]) lacks(wanted []string) error {
-	lacking := without(wanted, a.columns)
+	lacking := slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return slices.Contains(a.columns, name) })
 	if len(lacking) == 0 {
 		return nil
 	}
 	return contractf("the columns lack %s; a column that the service does not have is left out by the line "+
 		"report.columns of SPENDSYNC_SERVICE_FILE, and one that it calls otherwise has a line report.%s",
 		strings.Join(lacking, ", "), lacking[0])
-}
-
-// without returns the wanted names that a list lacks.
-func without(wanted, list []string) (lacking []string) {
-	for _, name := range wanted {
-		if !slices.Contains(list, name) {
-			lacking = append(lacking, name)
-		}
-	}
-	return lacking
 }
 
 // reportQuery returns the parameters of a request to the report.
