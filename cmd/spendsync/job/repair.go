@@ -218,17 +218,8 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 		// It is no longer known when each row was first seen, only that it was not after this.
 		at = known.LastReadAt
 	}
-	replies, read := m.store.Replies(m.area, day), m.newRead(day, at, transform.NewInterner())
-	err = read.AddReplies(known.Pieces, replies.Pages(), nil)
-	if err == nil && read.DayRows.Refused > 0 && known.Refused == 0 {
-		err = read.First
-	}
-	if err == nil {
-		err = read.seal()
-	}
-	if err == nil && read.day == nil {
-		err = errors.New(read.twice)
-	}
+	replies := m.store.Replies(m.area, day)
+	read, err := m.decode(day, at, known, replies.Pages())
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
 	}
@@ -247,6 +238,23 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 		m.days = append(m.days, staged.StagedChange)
 	}
 	return err
+}
+
+// decode decodes the stored replies of a day.
+func (m *offlineRun) decode(day schema.Date, at schema.Instant, known *manifest.Day,
+	pages iter.Seq2[[]byte, error]) (*dayRead, error) {
+	read := m.newRead(day, at, transform.NewInterner())
+	err := read.AddReplies(known.Pieces, pages, nil)
+	if err == nil && read.DayRows.Refused > 0 && known.Refused == 0 {
+		err = read.First
+	}
+	if err == nil {
+		err = read.seal()
+	}
+	if err == nil && read.day == nil {
+		err = errors.New(read.twice)
+	}
+	return read, err
 }
 
 // RowsOfReplies returns a function that decodes the stored replies of a day.
