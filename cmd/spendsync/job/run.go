@@ -12,6 +12,8 @@ import (
 // run holds the results of a run, to be published and reported.
 type run struct {
 	s     *session
+	key   *answer[keyProof] // nil until the days are read
+	days  *copiedDays       // nil until they are read
 	tally outcome
 
 	// About the days:

@@ -17,7 +17,7 @@ func (j Job) Sync(ctx context.Context) (*Result, error) {
 	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
 		return PlanDays(j.Account, now, known, j.Plan), nil
 	}
-	return j.readAndPublish(ctx, "sync", true, plan, func(*run, *answer[keyProof], *copiedDays) {})
+	return j.readAndPublish(ctx, "sync", true, plan, &run{})
 }
 
 // Backfill reads the days of a range again, even if they are stored, and publishes them. The settings stay unchanged.
@@ -29,18 +29,15 @@ func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error
 	if _, err := plan(&manifest.Account{}, j.Now()); err != nil {
 		return nil, err
 	}
-	return j.readAndPublish(ctx, "backfill", false, plan, func(*run, *answer[keyProof], *copiedDays) {})
+	return j.readAndPublish(ctx, "backfill", false, plan, &run{})
 }
 
 // makePlan makes a plan from an account's coverage at an instant.
 type makePlan func(known *manifest.Account, now time.Time) (Plan, error)
 
-// readAndPublish does a run: each phase returns what the next one needs. read is called with the days once they are
-// read.
-func (j Job) readAndPublish(
-	ctx context.Context, command string, withSettings bool, plan makePlan,
-	read func(*run, *answer[keyProof], *copiedDays),
-) (*Result, error) {
+// readAndPublish does a run: each phase returns what the next one needs.
+func (j Job) readAndPublish(ctx context.Context, command string, withSettings bool, plan makePlan, r *run) (*Result,
+	error) {
 	s, err := j.begin(ctx, command)
 	if err != nil {
 		return nil, err
@@ -52,7 +49,7 @@ func (j Job) readAndPublish(
 	defer release()
 	proving, endProof := outlasting(ctx, j.StopGrace/2) // leaves the rest of the grace period to the publication
 	defer endProof()
-	r := &run{s: s}
+	r.s = s
 
 	me := later(s, func() identity { return s.askIdentity(proving) })
 	if err := s.askClock(ctx, me); err != nil { // before anything is decided
@@ -70,7 +67,7 @@ func (j Job) readAndPublish(
 		settings = beginSettings(ctx, s, key)
 	}
 	days := s.readDays(ctx, key)
-	read(r, key, days)
+	r.key, r.days = key, days
 	err = s.refuse(days)
 	if days.stopped && !days.hasAny() {
 		endProof() // there is nothing to prove

@@ -29,8 +29,6 @@ type Trial struct {
 
 	known *StoredAccount // state stored by earlier syncs; nil: none
 	run   *run
-	key   *answer[keyProof]
-	days  *copiedDays
 }
 
 // triedDay is the result of reading one day of the report in a trial.
@@ -47,7 +45,7 @@ type triedDay struct {
 // what was understood. known is the state that earlier syncs have stored, with which a sync would compare; nil: none.
 // An error means that the run did not start.
 func (j Job) Try(ctx context.Context, known *StoredAccount) (*Trial, error) {
-	t := &Trial{known: known}
+	t := &Trial{known: known, run: &run{}}
 	if j.trial, j.Own = known, nil; known == nil {
 		j.trial = &StoredAccount{}
 	}
@@ -57,7 +55,7 @@ func (j Job) Try(ctx context.Context, known *StoredAccount) (*Trial, error) {
 		p := Plan{Account: j.Account, Today: schema.DateOf(now), Reach: schema.DateOf(now) - 1}
 		p.add(p.Reach, "tried", &manifest.Account{}, j.Plan.PageSize)
 		return p, nil
-	}, func(r *run, key *answer[keyProof], days *copiedDays) { t.run, t.key, t.days = r, key, days })
+	}, t.run)
 	if err != nil {
 		return nil, err
 	}
@@ -86,12 +84,13 @@ func (t *Trial) CampaignIDs() map[string]bool {
 
 // addReport adds the results of the report.
 func (t *Trial) addReport(j Job) {
-	if t.days == nil || len(t.days.days) == 0 {
+	days := t.run.days
+	if days == nil || len(days.days) == 0 {
 		return
 	}
-	d := t.days.days[0]
+	d := days.days[0]
 	t.Day = triedDay{Step: d.step, Tried: true, Stored: d.isStaged && t.Run.Published}
-	if t.days.withheld == nil || d.err != t.days.withheld {
+	if days.withheld == nil || d.err != days.withheld {
 		t.Day.Err = OfWrongURL(d.err, j.Report, len(t.run.s.storedAccount().Days) > 0)
 	}
 	if d.isUnreachable() {
@@ -105,10 +104,10 @@ func (t *Trial) addReport(j Job) {
 
 // addKey adds the account and the campaigns of the key.
 func (t *Trial) addKey(j Job) {
-	if t.key == nil {
+	if t.run.key == nil {
 		return
 	}
-	key := t.key.wait()
+	key := t.run.key.wait()
 	t.Account, t.Me, t.KeyErr = key.who.account, key.who.me, key.err
 	if key.err == nil {
 		t.Listing = key.list.wait().listing
@@ -117,7 +116,7 @@ func (t *Trial) addKey(j Job) {
 
 // addSettings adds the results of the settings, if the run got that far.
 func (t *Trial) addSettings() {
-	if t.run == nil || t.run.settings == nil {
+	if t.run.settings == nil {
 		return
 	}
 	s := t.run.settings
