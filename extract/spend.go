@@ -145,7 +145,8 @@ func decodeSpend(s *service.Service, body []byte, room []SpendLine) (pageReply[S
 
 // lacks returns an error if requested columns are missing.
 func (a *pageReply[T]) lacks(wanted []string) error {
-	lacking := slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return slices.Contains(a.columns, name) })
+	came := func(name string) bool { return slices.Contains(a.columns, name) }
+	lacking := slices.DeleteFunc(slices.Clone(wanted), came)
 	if len(lacking) == 0 {
 		return nil
 	}

@@ -74,7 +74,9 @@ func dbtSources(t *testing.T, parquet bool) (sources []dbtSource) {
 		source.Config.Meta = map[string]string{"external_location": ifParquet(parquetOf(s.prefix+"{name}"),
 			"(FROM ads."+s.schema+".{name})")}
 		for _, table := range schema.Tables {
-			copied := slices.ContainsFunc(schema.Copies, func(c *schema.Table) bool { return c.View == table.FullName() })
+			copied := slices.ContainsFunc(schema.Copies, func(c *schema.Table) bool {
+				return c.View == table.FullName()
+			})
 			if table.Schema == s.schema && (table.HasFiles() || copied) == parquet {
 				source.Tables = append(source.Tables, dbtTableOf(table))
 			}
