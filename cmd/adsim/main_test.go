@@ -105,7 +105,9 @@ func TestRun_ServesUntilItIsStopped(t *testing.T) {
 		Now      time.Time
 		Standing bool
 	}
-	_, body = get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", nil)
+	_, body = get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", func(r *http.Request) {
+		r.Method, r.Body = http.MethodPost, io.NopCloser(strings.NewReader("{}"))
+	})
 	if err := json.Unmarshal(body, &clock); err != nil || !clock.Standing ||
 		clock.Now.Sub(time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)) > time.Minute {
 		t.Errorf("%s, %v", body, err)
@@ -133,7 +135,7 @@ func TestRun_HasQuirks(t *testing.T) {
 
 func TestRun_ControlCanBeOff(t *testing.T) {
 	api, _, _, stop := start(t, "-control=false")
-	if status, _ := get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", nil); status != 404 {
+	if status, _ := get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/truth", nil); status != 404 {
 		t.Errorf("got %d", status)
 	}
 	if err := stop(); err != nil {

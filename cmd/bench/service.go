@@ -226,7 +226,7 @@ func (s *service) equalDays(ctx context.Context, dir string) error {
 		Clicks json.Number `json:"clicks"`
 	}
 	want := map[string]day{}
-	err := s.order(ctx, http.MethodGet, "/truth?sum=1", nil, func(answer []byte) (err error) {
+	err := s.order(ctx, http.MethodGet, "/truth", nil, func(answer []byte) (err error) {
 		for line := range bytes.Lines(answer) {
 			var d day
 			err = errors.Join(err, json.Unmarshal(line, &d))
