@@ -191,15 +191,15 @@ type Content struct {
 // effects that an analysis of the numbers should find.
 type Effect struct {
 	// Either CampaignID or CreativeID is set.
-	CampaignID string `json:"campaign_id"`
-	CreativeID string `json:"creative_id"`
+	CampaignID string
+	CreativeID string
 	// From and To are the first and the last Chicago day, YYYY-MM-DD. Without To the effect does not end.
-	From string `json:"from"`
-	To   string `json:"to"`
+	From string
+	To   string
 	// Clicks changes the clicks per impression by a percentage, Conversions the conversions per click. At -100 there
 	// are none.
-	Clicks      int64 `json:"clicks"`
-	Conversions int64 `json:"conversions"`
+	Clicks      int64
+	Conversions int64
 }
 
 // Planted is an Effect with its days parsed.

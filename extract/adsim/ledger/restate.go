@@ -21,12 +21,12 @@ import (
 // The row of change and delete is the first with a source at index Row or after it, in the report's order. An inserted
 // row has the creative of that row, and a source for which the creative has no row on the day.
 type Restatement struct {
-	Kind       string    `json:"kind"`
-	CreativeID string    `json:"creative_id"`
-	Row        int       `json:"row"`
-	Percent    int64     `json:"percent"`
-	OneIn      int32     `json:"one_in"`
-	Measures   *Measures `json:"measures"`
+	Kind       string
+	CreativeID string
+	Row        int
+	Percent    int64
+	OneIn      int32 `json:"one_in"`
+	Measures   *Measures
 }
 
 // Overlay contains the restatements of one day, in the order in which they apply. It is immutable once a State refers

@@ -13,46 +13,46 @@ import (
 // US dollars with six decimals, as DECIMAL(18,6) is printed; instants are RFC 3339 in UTC; an unset value is empty.
 // Lists of sources are sorted, creatives come newest first.
 type Settings struct {
-	CampaignID      string `json:"campaign_id"`
-	Name            string `json:"name"`
-	Status          string `json:"status"`
-	DeliveryStatus  string `json:"delivery_status"`
-	DefaultBid      string `json:"default_bid"`
-	DailySpendLimit string `json:"daily_spend_limit"`
-	TargetCPA       string `json:"target_cpa"`
-	StartDate       string `json:"start_date"`
-	EndDate         string `json:"end_date"`
-	CreatedAt       string `json:"created_at"`
+	CampaignID      string
+	Name            string
+	Status          string
+	DeliveryStatus  string
+	DefaultBid      string
+	DailySpendLimit string
+	TargetCPA       string
+	StartDate       string
+	EndDate         string
+	CreatedAt       string
 
-	Audience market.Audience `json:"audience"`
+	Audience market.Audience
 
-	SourceMode string            `json:"source_targeting_mode"`
-	Allowed    []string          `json:"allowed_source_ids"`
-	Blocked    []string          `json:"blocked_source_ids"`
-	Bids       map[string]string `json:"bid_overrides"`
+	SourceMode string
+	Allowed    []string
+	Blocked    []string
+	Bids       map[string]string
 
-	Creatives []CreativeSettings `json:"creatives"`
+	Creatives []CreativeSettings
 
 	// Hidden is [Hide] or [Unlist], or empty if the API shows the campaign.
-	Hidden Action `json:"hidden"`
+	Hidden Action
 }
 
 // CreativeSettings contains the settings of a creative, in the same form as [Settings].
 type CreativeSettings struct {
-	CreativeID       string   `json:"creative_id"`
-	CampaignID       string   `json:"campaign_id"`
-	Title            string   `json:"title"`
-	Message          string   `json:"message"`
-	Link             string   `json:"link"`
-	ImageID          string   `json:"image_id"`
-	IconID           string   `json:"icon_id"`
-	Button1          string   `json:"button1"`
-	Button2          string   `json:"button2"`
-	Status           string   `json:"status"`
-	RejectionReasons []string `json:"rejection_reasons"`
-	RejectionComment string   `json:"rejection_comment"`
-	CreatedAt        string   `json:"created_at"`
-	Hidden           Action   `json:"hidden"`
+	CreativeID       string
+	CampaignID       string
+	Title            string
+	Message          string
+	Link             string
+	ImageID          string
+	IconID           string
+	Button1          string
+	Button2          string
+	Status           string
+	RejectionReasons []string
+	RejectionComment string
+	CreatedAt        string
+	Hidden           Action
 }
 
 // Settings returns the settings of a campaign, which may be hidden.

@@ -8,10 +8,10 @@ import (
 
 // Measures are the numbers of a row. Spend is in millionths of a US dollar.
 type Measures struct {
-	Spend       int64 `json:"spend"`
-	Clicks      int64 `json:"clicks"`
-	Impressions int64 `json:"impressions"`
-	Conversions int64 `json:"conversions"`
+	Spend       int64
+	Clicks      int64
+	Impressions int64
+	Conversions int64
 }
 
 func (m *Measures) Add(o Measures) {

@@ -10,11 +10,11 @@ import (
 // Line is one row of a day by campaign, creative and source: a correct copy of the report has exactly these. SourceID
 // is empty for a creative without delivery. Spend is in millionths of a US dollar.
 type Line struct {
-	Date         string `json:"date"`
-	CampaignID   string `json:"campaign_id,omitempty"`
-	CampaignName string `json:"campaign_name,omitempty"`
-	CreativeID   string `json:"creative_id,omitempty"`
-	SourceID     string `json:"source_id"`
+	Date         string
+	CampaignID   string
+	CampaignName string
+	CreativeID   string
+	SourceID     string
 	Measures
 }
 

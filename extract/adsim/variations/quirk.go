@@ -23,11 +23,11 @@ import (
 //
 // Most quirks change a reply after the service has made it, so they combine with each other and with faults.
 type Quirk struct {
-	Name string `json:"name"`
-	Doc  string `json:"doc"` // one line
+	Name string
+	Doc  string // one line
 	// Report and API are set for the interfaces that the quirk affects.
-	Report bool `json:"report"`
-	API    bool `json:"api"`
+	Report bool
+	API    bool
 
 	ask      func(x *exchange)                    // changes the request before the service sees it
 	override func(x *exchange) (wire.Reply, bool) // optionally replaces the reply

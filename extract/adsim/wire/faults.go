@@ -78,30 +78,30 @@ var kinds = []Kind{
 //   - Page: the page of the report.
 //   - Times: the fault strikes this many times; 0: every time.
 type Fault struct {
-	Kind Kind `json:"kind"`
+	Kind Kind
 
-	Path  string `json:"path"`
-	Query string `json:"query"`
-	Day   string `json:"day"`
-	Page  int    `json:"page"`
-	Times int    `json:"times"`
+	Path  string
+	Query string
+	Day   string
+	Page  int
+	Times int
 
-	Status     int    `json:"status"`
-	RetryAfter string `json:"retry_after"` // sent unchanged; "+30s" becomes the date in 30 seconds
-	Location   string `json:"location"`
+	Status     int
+	RetryAfter string // sent unchanged; "+30s" becomes the date in 30 seconds
+	Location   string
 
-	After   int           `json:"after"`
-	For     time.Duration `json:"-"`
-	Chunked bool          `json:"chunked"`
+	After   int
+	For     time.Duration
+	Chunked bool
 
 	// Row is the row's place on the page, from 0. A larger number than the page has means its last row, -1 all rows.
-	Row     int    `json:"row"`
-	Rows    int    `json:"rows"`
-	Delta   int    `json:"delta"` // of total_rows, for shift and total
-	Other   bool   `json:"other"`
-	InPlace bool   `json:"in_place"`
-	Column  string `json:"column"`
-	Value   string `json:"value"`
+	Row     int
+	Rows    int
+	Delta   int // of total_rows, for shift and total
+	Other   bool
+	InPlace bool
+	Column  string
+	Value   string
 }
 
 // Faults are the active faults, with the counts of their matches.

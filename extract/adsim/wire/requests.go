@@ -9,13 +9,13 @@ import (
 
 // Request is one line of the log. It holds no header, so no credentials.
 type Request struct {
-	Time   time.Time `json:"time"` // of the service's clock
-	Method string    `json:"method"`
-	Path   string    `json:"path"`
-	Query  string    `json:"query"`  // as sent
-	Fault  string    `json:"fault"`  // kind of the fault that it met, if any
-	Status int       `json:"status"` // 0: not answered
-	Bytes  int64     `json:"bytes"`  // of the body, without what a fault cuts off
+	Time   time.Time // of the service's clock
+	Method string
+	Path   string
+	Query  string // as sent
+	Fault  string // kind of the fault that it met, if any
+	Status int    // 0: not answered
+	Bytes  int64  // of the body, without what a fault cuts off
 }
 
 // mostRequests is the number of requests that the log holds before it drops the oldest tenth.
