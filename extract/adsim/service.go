@@ -100,10 +100,10 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	st := s.Snapshot()
 	f := s.Match(r)
-	entry := s.Begin(r, st.Now, f)
+	s.Add(r, f)
 	plain := func(r *http.Request) wire.Reply { return s.answer(&st, r, f) }
 	rep := s.ActiveQuirks.Answer(apis(s.accounts), &st, r, f, plain)
-	s.Send(w, r, st.Now, rep, f, entry)
+	wire.Send(w, r, st.Now, rep, f)
 }
 
 // answer returns the reply before quirks, and before the faults that strike while it is sent.

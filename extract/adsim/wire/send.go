@@ -11,16 +11,14 @@ import (
 )
 
 // Send writes a reply, and applies the faults that strike while it is sent.
-func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Reply, f *Fault, entry *Request) {
+func Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Reply, f *Fault) {
 	if f.Is(Hang) {
-		l.answered(entry, 0, 0)
 		f.wait(r)
 	}
 	if f.Is(Trailing) {
 		rep.Body = slices.Concat(rep.Body, []byte(cmp.Or(f.Value, `{"columns":[],"data":[]}`)))
 	}
 	sent := f.sent(len(rep.Body))
-	l.answered(entry, rep.Status, int64(sent))
 	if f.Is(Reset) && f.After == 0 {
 		reset(w)
 	}
