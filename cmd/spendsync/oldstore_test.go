@@ -59,7 +59,7 @@ func TestOldStores_AreKept(t *testing.T) {
 	w.service.SetNow(oldNow)
 	w.must("sync")
 	// A restatement, so that there is one.
-	if _, err := w.service.Restate((w.today() - 5).String(), adsim.Restatement{Kind: "change", Row: 0}); err != nil {
+	if err := w.service.Restate((w.today() - 5).String(), adsim.Restatement{Kind: "change", Row: 0}); err != nil {
 		t.Fatal(err)
 	}
 	w.env["REREAD_AFTER"] = "0s"

@@ -157,7 +157,7 @@ func (w *world) restate(day schema.Date) {
 	w.t.Helper()
 	for _, change := range []adsim.Restatement{{Kind: "insert"}, {Kind: "multiply", Percent: 103}} {
 		// A day may have no row that spent anything.
-		if _, err := w.service.Restate(day.String(), change); err == nil {
+		if err := w.service.Restate(day.String(), change); err == nil {
 			return
 		}
 	}

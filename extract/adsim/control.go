@@ -76,8 +76,7 @@ func (s *Service) restateDay(decode func(v any) error) ([]any, error) {
 	if err := decode(&in); err != nil {
 		return nil, err
 	}
-	_, err := s.Restate(in.Day, in.Restatement)
-	return nil, err
+	return nil, s.Restate(in.Day, in.Restatement)
 }
 
 // totals returns the totals of the days. Spend is text, so that no reader rounds it.

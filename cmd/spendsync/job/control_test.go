@@ -56,7 +56,7 @@ func TestControl_AnEmptiedDayIsBelieved(t *testing.T) {
 	w.first()
 	w.rereadAll()
 	day := w.today() - 4
-	if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "empty"}); err != nil {
+	if err := w.service.Restate(day.String(), adsim.Restatement{Kind: "empty"}); err != nil {
 		t.Fatal(err)
 	}
 	w.sync(exit.OK)

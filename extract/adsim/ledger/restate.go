@@ -10,8 +10,8 @@ import (
 
 // Restatement changes the rows of a day. Kind is one of
 //
-//	multiply  multiplies all measures by Percent/100, rounded down, in all rows or in those of CreativeID. With OneIn,
-//	          only the rows of every OneIn-th source; each restatement of the day selects different sources
+//	multiply  multiplies all measures of all rows by Percent/100, rounded down. With OneIn, only the rows of every
+//	          OneIn-th source; each restatement of the day selects different sources
 //	change    sets the measures of one row to Measures; if that is nil, adds one click and one conversion
 //	delete    removes one row
 //	insert    adds one row, with Measures or, if that is nil, with made-up ones
@@ -21,12 +21,11 @@ import (
 // The row of change and delete is the first with a source at index Row or after it, in the report's order. An inserted
 // row has the creative of that row, and a source for which the creative has no row on the day.
 type Restatement struct {
-	Kind       string
-	CreativeID string
-	Row        int
-	Percent    int64
-	OneIn      int32 `json:"one_in"`
-	Measures   *Measures
+	Kind     string
+	Row      int
+	Percent  int64
+	OneIn    int32 `json:"one_in"`
+	Measures *Measures
 }
 
 // Overlay contains the restatements of one day, in the order in which they apply. It is immutable once a State refers
@@ -36,32 +35,31 @@ type Overlay struct {
 	steps  []func(rows []Row) []Row
 }
 
-// Restate returns the overlay of a day with one more restatement added, and nil after a restore. It also returns the
-// row that is changed: after the change, or before it if the row is deleted.
-func (st *State) Restate(d clock.Day, change Restatement) (*Overlay, Row, error) {
+// Restate returns the overlay of a day with one more restatement added, and nil after a restore.
+func (st *State) Restate(d clock.Day, change Restatement) (*Overlay, error) {
 	next := &Overlay{number: 1}
 	if old := st.Overlays[d]; old != nil {
 		next = &Overlay{old.number + 1, slices.Clip(old.steps)}
 	}
-	var r Row
 	var err error
 	var step func(rows []Row) []Row
 	switch change.Kind {
 	case "restore":
-		return nil, r, nil
+		return nil, nil
 	case "empty":
 		next.steps, step = nil, func([]Row) []Row { return nil }
 	case "multiply":
 		step, err = multiply(change, int32(next.number))
 	case "change", "delete", "insert":
+		var r Row
 		if r, err = st.targetOf(d, change); err == nil {
-			r, step = edit(r, change)
+			step = edit(r, change)
 		}
 	default:
 		err = fmt.Errorf("unknown kind %q", change.Kind)
 	}
 	next.steps = append(next.steps, step)
-	return next, r, err
+	return next, err
 }
 
 // multiply returns a step that multiplies the measures of rows. The number of the restatement selects the sources if
@@ -73,8 +71,7 @@ func multiply(change Restatement, number int32) (func(rows []Row) []Row, error) 
 	return func(rows []Row) []Row {
 		for i := range rows {
 			r := &rows[i]
-			if r.Source == NoSource || change.CreativeID != "" && change.CreativeID != r.Creative.ID ||
-				change.OneIn > 0 && r.Source%change.OneIn != number%change.OneIn {
+			if r.Source == NoSource || change.OneIn > 0 && r.Source%change.OneIn != number%change.OneIn {
 				continue
 			}
 			r.Spend = r.Spend * change.Percent / 100
@@ -86,12 +83,12 @@ func multiply(change Restatement, number int32) (func(rows []Row) []Row, error) 
 	}, nil
 }
 
-// edit returns a step that changes, deletes or inserts the row, and the row with its new measures.
-func edit(r Row, change Restatement) (Row, func(rows []Row) []Row) {
+// edit returns a step that changes, deletes or inserts the row.
+func edit(r Row, change Restatement) func(rows []Row) []Row {
 	hasKey := func(o Row) bool { return o.Creative == r.Creative && o.Source == r.Source }
 	switch change.Kind {
 	case "delete":
-		return r, func(rows []Row) []Row { return slices.DeleteFunc(rows, hasKey) }
+		return func(rows []Row) []Row { return slices.DeleteFunc(rows, hasKey) }
 	case "insert":
 		r.Measures = Measures{Spend: 1_230_000, Clicks: 3, Impressions: 100, Conversions: 1}
 	default:
@@ -100,7 +97,7 @@ func edit(r Row, change Restatement) (Row, func(rows []Row) []Row) {
 	if change.Measures != nil {
 		r.Measures = *change.Measures
 	}
-	return r, func(rows []Row) []Row {
+	return func(rows []Row) []Row {
 		if i := slices.IndexFunc(rows, hasKey); i >= 0 {
 			rows[i].Measures = r.Measures
 		} else if change.Kind == "insert" {

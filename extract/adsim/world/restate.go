@@ -10,30 +10,26 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// Restate changes rows of a day as of now. If it changes a single row, it returns that row as the report now shows it,
-// or as the report showed it before a delete. Otherwise it returns an empty Line.
-func (s *World) Restate(date string, change ledger.Restatement) (ledger.Line, error) {
+// Restate changes rows of a day as of now.
+func (s *World) Restate(date string, change ledger.Restatement) error {
 	d, ok := clock.ParseDay(date)
 	if !ok {
-		return ledger.Line{}, fmt.Errorf("restate: %q is not a day", date)
+		return fmt.Errorf("restate: %q is not a day", date)
 	}
 	st := s.Snapshot()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.Overlays, st.Version = s.overlays, s.version
 
-	next, touched, err := st.Restate(d, change)
+	next, err := st.Restate(d, change)
 	if err != nil {
-		return ledger.Line{}, fmt.Errorf("restate %s: %w", date, err)
+		return fmt.Errorf("restate %s: %w", date, err)
 	}
 	overlays := maps.Clone(s.overlays)
 	overlays[d] = next
 	s.overlays = overlays
 	s.version++
-	if touched.Creative == nil {
-		return ledger.Line{}, nil
-	}
-	return st.Line(d, &touched), nil
+	return nil
 }
 
 // Plant adds an effect. If several apply on one day, their factors are multiplied.
