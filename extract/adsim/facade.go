@@ -42,7 +42,6 @@ const (
 	Create = ledger.Create
 	Hide   = ledger.Hide
 	Show   = ledger.Show
-	Unlist = ledger.Unlist
 )
 
 // The kinds of a [Fault].

@@ -98,7 +98,7 @@ func TestLife_HistoryIsTheDiary(t *testing.T) {
 func (l *life) campaign() adsim.Settings {
 	var open []adsim.Settings
 	for _, id := range l.service.CampaignIDs() {
-		if s := l.settings(id); s.Status != "archived" && s.Hidden == "" {
+		if s := l.settings(id); s.Status != "archived" && !s.Hidden {
 			open = append(open, s)
 		}
 	}
@@ -121,7 +121,7 @@ func (l *life) settings(id string) adsim.Settings {
 // creative draws a creative of a campaign that is shown and may be changed; nil if there is none.
 func (l *life) creative(s adsim.Settings) *adsim.CreativeSettings {
 	for _, i := range l.Perm(len(s.Creatives)) {
-		if c := &s.Creatives[i]; c.Hidden == "" && c.Status != "archived" {
+		if c := &s.Creatives[i]; !c.Hidden && c.Status != "archived" {
 			return c
 		}
 	}
@@ -274,7 +274,7 @@ var deeds = []struct {
 // hidden are the campaigns that are not shown.
 func (l *life) hidden() (ids []string) {
 	for _, id := range l.service.CampaignIDs() {
-		if l.settings(id).Hidden != "" {
+		if l.settings(id).Hidden {
 			ids = append(ids, id)
 		}
 	}
@@ -306,7 +306,7 @@ func (l *life) write(at time.Time) {
 	}
 	for _, id := range l.service.CampaignIDs() {
 		s := l.settings(id)
-		if shown[id] = s.Hidden == ""; !shown[id] {
+		if shown[id] = !s.Hidden; !shown[id] {
 			continue
 		}
 		a := s.Audience
@@ -327,7 +327,7 @@ func (l *life) write(at time.Time) {
 			add("source_rule_history", id, id+"|"+source+"|bid_override", bid)
 		}
 		for _, c := range s.Creatives {
-			if c.Hidden == "" {
+			if !c.Hidden {
 				add("creative_history", id, c.CreativeID, c.Title, strings.ReplaceAll(c.Message, "\n", " "),
 					c.Button1, c.Status, sortedText(c.RejectionReasons), c.RejectionComment)
 				l.seen[c.CreativeID] = true

@@ -20,7 +20,7 @@ func (s *API) listCampaigns(c *call) wire.Reply {
 	var list []*market.Campaign
 	for _, cp := range c.st.Campaigns() {
 		changes := c.st.Changes.Campaign(cp.ID)
-		if changes.Hidden != "" || !slices.Contains(q.statuses, ledger.Or(changes.Status, cp.Status(c.st.Today))) {
+		if changes.Hidden || !slices.Contains(q.statuses, ledger.Or(changes.Status, cp.Status(c.st.Today))) {
 			continue
 		}
 		if holds(ledger.Or(changes.Name, cp.Name), q.search) || holds(cp.ID, q.search) {
@@ -38,7 +38,7 @@ func holds(s, part string) bool {
 
 // shown returns a campaign, nil if there is none or it is hidden.
 func shown(st *ledger.State, id string) *market.Campaign {
-	if st.Changes.Campaign(id).Hidden == ledger.Hide {
+	if st.Changes.Campaign(id).Hidden {
 		return nil
 	}
 	return st.Campaign(id)

@@ -66,10 +66,6 @@ func apply(e *world.Editor, c Change) (string, error) {
 		return "", fmt.Errorf("no campaign %q", cmp.Or(c.Campaign, campaignID))
 	}
 	cr := e.St.Creative(cp, c.Creative)
-	hidden := c.Do
-	if c.Do == ledger.Show {
-		hidden = ""
-	}
 	switch {
 	case c.Do == ledger.Create:
 		cr, changes, err := e.NewCreative(cp)
@@ -81,14 +77,14 @@ func apply(e *world.Editor, c Change) (string, error) {
 		cr.Link, cr.IconID = "https://offers.example/"+cp.ID, chance.Hex24(chance.Hash(cr.Key, chance.AboutIcon))
 		return cr.ID, changeCreative(e, cr, c.Set)
 	case c.Creative == "" && c.Do != "":
-		e.OfCampaign(cp.ID).Hidden = hidden
+		e.OfCampaign(cp.ID).Hidden = c.Do == ledger.Hide
 		return cp.ID, nil
 	case c.Creative == "":
 		return cp.ID, changeCampaign(e, cp, c)
 	case cr == nil:
 		return "", fmt.Errorf("no creative %q", c.Creative)
 	case c.Do != "":
-		e.OfCreative(cr.ID).Hidden = hidden
+		e.OfCreative(cr.ID).Hidden = c.Do == ledger.Hide
 		return cr.ID, nil
 	}
 	return cr.ID, changeCreative(e, cr, c.Set)

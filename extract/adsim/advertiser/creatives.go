@@ -22,7 +22,7 @@ func (s *API) listCreatives(c *call) wire.Reply {
 	}
 	var list []*market.Creative
 	for _, cr := range c.st.Creatives(cp) {
-		if c.st.Changes.Creative(cr.ID).Hidden == "" && slices.Contains(q.statuses, c.st.CreativeStatus(cr)) {
+		if !c.st.Changes.Creative(cr.ID).Hidden && slices.Contains(q.statuses, c.st.CreativeStatus(cr)) {
 			list = append(list, cr)
 		}
 	}
@@ -33,7 +33,7 @@ func (s *API) listCreatives(c *call) wire.Reply {
 func (s *API) getCreative(c *call) wire.Reply {
 	campaignID, _, _ := strings.Cut(c.id, "-")
 	if cp := shown(c.st, campaignID); cp != nil {
-		if cr := c.st.Creative(cp, c.id); cr != nil && c.st.Changes.Creative(c.id).Hidden != ledger.Hide {
+		if cr := c.st.Creative(cp, c.id); cr != nil && !c.st.Changes.Creative(c.id).Hidden {
 			return one("creative", creativeOf(c.st, cr))
 		}
 	}

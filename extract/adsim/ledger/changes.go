@@ -27,7 +27,7 @@ type Changes struct {
 // CampaignChanges are the changes to one campaign. A nil field is unchanged.
 type CampaignChanges struct {
 	Base         *market.Campaign // the campaign itself, if it was created by a change
-	Hidden       Action
+	Hidden       bool
 	Name, Status *string
 	Delivery     *string // empty: computed from the other fields
 	Bid, Limit   *int64  // 0: no limit
@@ -44,7 +44,7 @@ type CampaignChanges struct {
 
 // CreativeChanges are the changes to one creative. A nil field is unchanged.
 type CreativeChanges struct {
-	Hidden           Action
+	Hidden           bool
 	Base             *market.Creative // the creative itself, if it was created by a change
 	Content          *Content
 	Status           *string
@@ -228,8 +228,7 @@ type Action string
 const (
 	Create Action = "create" // a campaign or, if Change.Campaign is set, a creative of it
 	Hide   Action = "hide"   // missing from lists, and 404 when asked for by ID, like everything that belongs to it
-	Unlist Action = "unlist" // missing from lists only
-	Show   Action = "show"   // undoes Hide and Unlist
+	Show   Action = "show"   // undoes Hide
 )
 
 // Follows reports whether the spending of the row's campaign depends on its settings.

@@ -215,7 +215,7 @@ func (f *follower) runs(s *stretch, cr *market.Creative) bool {
 		return cr.Number == 0 && cr.ExistsOn(f.day.day) && cr.Status(f.day.day) == "active"
 	}
 	changes := s.creative(cr.ID)
-	return changes.Hidden != Hide && Or(changes.Status, cr.Status(f.day.day)) == "active"
+	return !changes.Hidden && Or(changes.Status, cr.Status(f.day.day)) == "active"
 }
 
 // buys reports whether the campaign buys a source during a stretch, and returns the bid.

@@ -135,7 +135,7 @@ func (st *State) deliveryStatus(c *market.Campaign, now *CampaignNow) string {
 func (st *State) countCreatives(c *market.Campaign) map[string]int {
 	counts := map[string]int{}
 	for _, cr := range st.Creatives(c) {
-		if st.Changes.Creative(cr.ID).Hidden != Hide {
+		if !st.Changes.Creative(cr.ID).Hidden {
 			counts[st.CreativeStatus(cr)]++
 		}
 	}

@@ -33,8 +33,7 @@ type Settings struct {
 
 	Creatives []CreativeSettings
 
-	// Hidden is [Hide] or [Unlist], or empty if the API shows the campaign.
-	Hidden Action
+	Hidden bool // not shown by the API
 }
 
 // CreativeSettings contains the settings of a creative, in the same form as [Settings].
@@ -52,7 +51,7 @@ type CreativeSettings struct {
 	RejectionReasons []string
 	RejectionComment string
 	CreatedAt        string
-	Hidden           Action
+	Hidden           bool
 }
 
 // Settings returns the settings of a campaign, which may be hidden.
