@@ -53,7 +53,7 @@ func readMetrics(t *testing.T, path string) map[string]float64 {
 func small(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 }
 
 func TestMetrics_AreOfEveryRun(t *testing.T) {
-	w := newWorld(t, func(c *adsim.Config) { c.BalanceStatus = "low" }).withMarts()
+	w := newWorld(t, func(c *adsim.Config) { c.Quirks = []string{"auto-funding-off"} }).withMarts()
 	file := filepath.Join(t.TempDir(), "spendsync.prom")
 	w.env["METRICS_FILE"] = file
 

@@ -136,12 +136,6 @@ func TestAPI_BalanceFollowsTheSpend(t *testing.T) {
 	if got := get(""); got["available_balance"].(float64) >= first["available_balance"].(float64) {
 		t.Errorf("three hours cost nothing: %v", got)
 	}
-	for _, status := range []string{"low", "depleted"} {
-		s = sim(config.Config{BalanceStatus: status})
-		if got := get(""); got["status"] != status || got["message"] == "" {
-			t.Errorf("want %s, got %v", status, got)
-		}
-	}
 }
 
 func list(v any) []any           { l, _ := v.([]any); return l }

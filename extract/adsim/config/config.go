@@ -39,10 +39,9 @@ type Config struct {
 	AdvertiserID, AdvertiserName string // of the account, in the reply to /v1/me
 	// Prepaid makes the account pay by wire, and is its initial balance in millionths of a US dollar. If it is 0, the
 	// account pays by card.
-	Prepaid       int64
-	BalanceStatus string   // forces "low" or "depleted"; by default the spend determines it
-	Quirks        []string // set at the start: see [Quirks] and [Service.SetQuirks]
-	Control       bool     // serve the commands under /_sim/, which need no credentials
+	Prepaid int64
+	Quirks  []string // set at the start: see [Quirks] and [Service.SetQuirks]
+	Control bool     // serve the commands under /_sim/, which need no credentials
 }
 
 // Credentials that apply if a Config sets none.

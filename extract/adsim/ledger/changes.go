@@ -114,7 +114,6 @@ type State struct {
 	Frozen   bool      // Config.FreezeRestatements
 	Overlays map[clock.Day]*Overlay
 	Changes  *Changes
-	Balance  string // Config.BalanceStatus
 }
 
 // Deposit is a wire transfer to the account.

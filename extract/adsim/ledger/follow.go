@@ -202,7 +202,7 @@ func (f *follower) delivers(v *Version, t time.Time) bool {
 		return !f.campaign.IsMade() && f.campaign.DeliversOn(f.day.day)
 	}
 	start, end := f.spanOf(f.campaign, v.Changes)
-	if t.Before(start) || !end.IsZero() && !t.Before(end) || f.Balance == "depleted" {
+	if t.Before(start) || !end.IsZero() && !t.Before(end) {
 		return false
 	}
 	return Or(v.Changes.Status, f.campaign.Status(f.day.day)) == "active"

@@ -98,14 +98,11 @@ func (st *State) BalanceOf(asOf time.Time) balanceNow {
 		}
 	}
 	switch {
-	case st.Balance == "depleted" || b.Left <= 0:
+	case b.Left <= 0:
 		b.Status, b.Left = "depleted", 0
 		b.Message = "The account has no funds. Add funds " + how + "; campaigns are waiting."
-	case st.Balance == "low" || b.Left < 2*b.Average:
+	case b.Left < 2*b.Average:
 		b.Status, b.Message = "low", "The balance lasts less than two days. Add funds "+how+"."
-		if st.Balance == "low" {
-			b.Left = min(b.Left, b.Average*3/2)
-		}
 	}
 	b.Left = b.Left / 10_000 * 10_000
 	return b

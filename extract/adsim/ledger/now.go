@@ -117,7 +117,7 @@ func (st *State) deliveryStatus(c *market.Campaign, now *CampaignNow) string {
 		return "all_creatives_rejected"
 	case creatives["active"] == 0:
 		return "waiting_for_creatives"
-	case st.Balance == "depleted" || st.prepaidOn(st.Today) && st.FundsLeft() <= 0:
+	case st.prepaidOn(st.Today) && st.FundsLeft() <= 0:
 		return "waiting_for_funds"
 	case st.versionsOf(c, st.Today) != nil:
 		if st.limitReached(c) {

@@ -82,7 +82,7 @@ func (s *World) stateLocked(now time.Time) ledger.State {
 	}
 	return ledger.State{
 		Account: s.Account, Caches: s.caches, Cfg: &s.Cfg,
-		Now: now, AsOf: asOf, Today: today, Balance: s.Cfg.BalanceStatus, Anchor: s.anchor,
+		Now: now, AsOf: asOf, Today: today, Anchor: s.anchor,
 		Version: s.version, Frozen: s.Cfg.FreezeRestatements, Overlays: s.overlays, Changes: s.changes,
 	}
 }
