@@ -34,8 +34,7 @@
 // With a server at http://127.0.0.1:8080 the base URLs are http://127.0.0.1:8080/report and /api. With
 // [Service.Transport] the host may be anything. An account has a dashboard user, a read-only API key ([DefaultKey]) and
 // a read-write one ([DefaultWriteKey]). The keys of the second account end in 2, and its user is analyst2@example.com.
-// The report answers unconfirmed@example.com and unassigned@example.com with the description's two 403 texts. Where the
-// description leaves a choice open, described_test.go has a line with the choice made here.
+// Where the description leaves a choice open, described_test.go has a line with the choice made here.
 //
 // # Spending follows the settings
 //

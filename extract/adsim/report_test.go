@@ -78,10 +78,6 @@ func TestReport_WantsTheRightCredentials(t *testing.T) {
 			"Authentication required. Use Basic Auth or Bearer the service."},
 		{"wrong password", basic(config.DefaultUser, "x"), 401, "Incorrect username or password"},
 		{"wrong user", basic("x", config.DefaultPassword), 401, "Incorrect username or password"},
-		{"unconfirmed", basic(config.UnconfirmedUser, config.DefaultPassword), 403,
-			"User account not confirmed. Please check your email."},
-		{"unassigned", basic(config.UnassignedUser, config.DefaultPassword), 403,
-			"User does not have an advertiser_id assigned. Contact the service."},
 		{"right", basic(config.DefaultUser, config.DefaultPassword), 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,8 +19,7 @@ type Config struct {
 	RowsPerDay int
 	Sources    int // websites; default 4000, or RowsPerDay/15 if that is more
 
-	Now     func() time.Time // real time, read once a request; default time.Now
-	Refresh time.Duration    // interval at which the report's numbers are updated; default 15 minutes
+	Now func() time.Time // real time, read once a request; default time.Now
 	// FreezeRestatements keeps the numbers of a day as they are at its end. Without it, later conversions and credits
 	// still change a day that is over.
 	FreezeRestatements bool
@@ -50,9 +49,6 @@ const (
 	DefaultPassword = "sim-password"
 	DefaultKey      = "adv_sim_key"
 	DefaultWriteKey = "adv_sim_write_key"
-	// The report refuses these users with 403; their password is that of the first account's user.
-	UnconfirmedUser = "unconfirmed@example.com"
-	UnassignedUser  = "unassigned@example.com"
 )
 
 // Next returns the Config of the i-th further account, with the defaults that differ from the first account's.
@@ -64,7 +60,6 @@ func (cfg *Config) Next(more Config, i int) Config {
 	setDefault(&more.WriteKey, DefaultWriteKey+n)
 	setDefault(&more.AdvertiserName, "Second Account "+n)
 	setDefault(&more.RateLimit, cfg.RateLimit)
-	setDefault(&more.Refresh, cfg.Refresh)
 	more.Campaigns = min(more.Campaigns, 1000) // more would overlap with the IDs of the next account
 	return more
 }
@@ -76,7 +71,6 @@ func (cfg *Config) SetDefaults() {
 	setDefault(&cfg.CreativesPerCampaign, 8)
 	setDefault(&cfg.RowsPerDay, 2500)
 	setDefault(&cfg.Sources, max(4000, cfg.RowsPerDay/15))
-	setDefault(&cfg.Refresh, 15*time.Minute)
 	setDefault(&cfg.ReportUser, DefaultUser)
 	setDefault(&cfg.ReportPassword, DefaultPassword)
 	setDefault(&cfg.APIKey, DefaultKey)

@@ -100,6 +100,9 @@ func Or[T any](asked *T, v T) T {
 	return v
 }
 
+// Refresh is the interval at which the report's numbers are updated.
+const Refresh = 15 * time.Minute
+
 // State is an account at one instant: with the request, it determines the reply. A request takes it once, so that
 // concurrent changes do not affect the reply.
 type State struct {

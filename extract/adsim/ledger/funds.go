@@ -71,7 +71,7 @@ func (st *State) BalanceOf(asOf time.Time) balanceNow {
 	at := *st
 	if !asOf.Equal(at.Now) {
 		at.Now = asOf
-		at.AsOf = at.Now.Truncate(st.Cfg.Refresh)
+		at.AsOf = at.Now.Truncate(Refresh)
 		at.Today = clock.DayOf(at.Now, st.Account.Zone)
 	}
 	week := Query{ByDate: true}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
@@ -31,7 +30,6 @@ const (
 	textNoAuth      = "Authentication required. Use Basic Auth or Bearer the service."
 	TextWrongAuth   = "Incorrect username or password"
 	TextUnconfirmed = "User account not confirmed. Please check your email."
-	textUnassigned  = "User does not have an advertiser_id assigned. Contact the service."
 	TextInternal    = "Internal server error"
 )
 
@@ -70,14 +68,6 @@ func Serve(accounts []*world.World, now time.Time, r *http.Request, f *wire.Faul
 	user, password, ok := r.BasicAuth()
 	if !ok {
 		return reportUnauthorized(textNoAuth)
-	}
-	if world.Same(password, accounts[0].Cfg.ReportPassword) {
-		switch user {
-		case config.UnconfirmedUser:
-			return Error(http.StatusForbidden, TextUnconfirmed)
-		case config.UnassignedUser:
-			return Error(http.StatusForbidden, textUnassigned)
-		}
 	}
 	for _, account := range accounts {
 		if account.IsUser(user, password) {

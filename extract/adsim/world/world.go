@@ -75,7 +75,7 @@ func (s *World) StateAt(now time.Time) ledger.State {
 
 // stateLocked is StateAt for a caller that holds s.mu.
 func (s *World) stateLocked(now time.Time) ledger.State {
-	asOf := now.Truncate(s.Cfg.Refresh)
+	asOf := now.Truncate(ledger.Refresh)
 	today := clock.DayOf(now, s.Zone)
 	if s.anchor == 0 || today < s.anchor {
 		s.anchor = today
