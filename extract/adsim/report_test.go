@@ -119,12 +119,10 @@ func TestReport_Filters(t *testing.T) {
 	}{
 		{"campaign_id=" + some.CampaignID, func(l ledger.Line) bool { return l.CampaignID == some.CampaignID }},
 		{"creative_id=" + some.CreativeID, func(l ledger.Line) bool { return l.CreativeID == some.CreativeID }},
-		{"source_id=" + some.SourceID, func(l ledger.Line) bool { return l.SourceID == some.SourceID }},
-		{"campaign_id=" + some.CampaignID + "&source_id=" + some.SourceID, func(l ledger.Line) bool {
-			return l.CampaignID == some.CampaignID && l.SourceID == some.SourceID
+		{"campaign_id=" + some.CampaignID + "&creative_id=" + some.CreativeID, func(l ledger.Line) bool {
+			return l.CreativeID == some.CreativeID
 		}},
 		{"campaign_id=C99", func(ledger.Line) bool { return false }},
-		{"source_id=S0", func(ledger.Line) bool { return false }},
 		{"campaign_id=", func(ledger.Line) bool { return true }},
 	} {
 		var want []ledger.Line

@@ -40,7 +40,7 @@ var routes = []route{
 	{http.MethodGet, "/v1/me", "", (*API).me},
 	{http.MethodGet, "/v1/limits", "", (*API).limits},
 	{http.MethodGet, "/v1/balance", "fresh", (*API).balance},
-	{http.MethodGet, "/v1/campaigns", "status search limit offset", (*API).listCampaigns},
+	{http.MethodGet, "/v1/campaigns", "status limit offset", (*API).listCampaigns},
 	{http.MethodGet, "/v1/campaigns/*", "", (*API).getCampaign},
 	{http.MethodGet, "/v1/campaigns/*/creatives", "status limit offset", (*API).listCreatives},
 	{http.MethodGet, "/v1/creatives/*", "", (*API).getCreative},

@@ -2,7 +2,6 @@ package advertiser
 
 import (
 	"slices"
-	"strings"
 
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
@@ -23,17 +22,11 @@ func (s *API) listCampaigns(c *call) wire.Reply {
 		if changes.Hidden || !slices.Contains(q.statuses, ledger.Or(changes.Status, cp.Status(c.st.Today))) {
 			continue
 		}
-		if holds(ledger.Or(changes.Name, cp.Name), q.search) || holds(cp.ID, q.search) {
-			list = append(list, cp)
-		}
+		list = append(list, cp)
 	}
 	return many(c, q, "campaigns", len(list), func(i int) any {
 		return headOf(list[i], c.st.CampaignNow(list[i]))
 	})
-}
-
-func holds(s, part string) bool {
-	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
 }
 
 // shown returns a campaign, nil if there is none or it is hidden.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
@@ -14,17 +13,13 @@ import (
 // listQuery contains the parameters of a list request.
 type listQuery struct {
 	statuses      []string
-	search        string
 	limit, offset int
 }
 
 // listQuery parses the parameters of a list request. Without the parameter status, entities with one of the first
 // defaults statuses are listed.
 func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err error) {
-	q.search, q.statuses = c.query.Get("search"), statuses[:defaults]
-	if utf8.RuneCountInString(q.search) > 100 {
-		return q, invalid("search", "expected at most 100 characters")
-	}
+	q.statuses = statuses[:defaults]
 	if text := c.query.Get("status"); text != "" {
 		q.statuses = strings.Split(text, ",")
 		for i, status := range q.statuses {

@@ -11,13 +11,13 @@ type Query struct {
 	From, To                                 clock.Day
 	Creatives                                bool // include_creatives
 	ByDate, ByCampaign, ByCreative, BySource bool
-	Campaign, Creative, Source               string
+	Campaign, Creative                       string
 }
 
 // Result returns the rows of a query, which the caller must not modify. Grouped by date, creative and source they are
 // the rows of the days, otherwise sums of these. Sums and filtered rows are cached for the next page.
 func (st *State) Result(q Query) []Row {
-	finest := q.ByDate && q.ByCreative && q.BySource && q.Source == ""
+	finest := q.ByDate && q.ByCreative && q.BySource
 	switch {
 	case !finest:
 		return st.grouped(q, st.Group)
@@ -43,16 +43,9 @@ func (st *State) grouped(q Query, by func(q Query) []Row) []Row {
 
 // Group adds up the rows of a query, in the report's order.
 func (st *State) Group(q Query) (out []Row) {
-	source, exists := NoSource, true
-	if q.Source != "" {
-		source, exists = st.Account.Sources.Index(q.Source)
-	}
 	at := map[Row]int{} // index in out, by a row that has only dimensions
-	for d := q.From; d <= min(q.To, st.Today) && exists; d++ {
+	for d := q.From; d <= min(q.To, st.Today); d++ {
 		for r := range st.Rows(d, q.scope()) {
-			if source != NoSource && r.Source != source {
-				continue
-			}
 			group := q.dimensions(r, d)
 			i, exists := at[group]
 			if !exists {

@@ -119,7 +119,7 @@ func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	if rq.columns, text = parseColumns(q.Get("columns"), rq.Creatives); text != "" {
 		return nil, text
 	}
-	rq.Campaign, rq.Creative, rq.Source = q.Get("campaign_id"), q.Get("creative_id"), q.Get("source_id")
+	rq.Campaign, rq.Creative = q.Get("campaign_id"), q.Get("creative_id")
 	has := func(name string) bool {
 		return slices.ContainsFunc(rq.columns, func(c *column) bool { return c.name == name })
 	}
