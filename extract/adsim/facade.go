@@ -10,17 +10,14 @@ import (
 
 // Types of the inner packages that tests and commands use.
 type (
-	Action           = ledger.Action
 	Change           = advertiser.Change
 	Config           = config.Config
 	CreativeSettings = ledger.CreativeSettings
 	Effect           = ledger.Effect
 	Fault            = wire.Fault
-	Kind             = wire.Kind
 	Line             = ledger.Line
 	Measures         = ledger.Measures
 	Quirk            = variations.Quirk
-	Request          = wire.Request
 	Restatement      = ledger.Restatement
 	Settings         = ledger.Settings
 	SourceChange     = advertiser.SourceChange

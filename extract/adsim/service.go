@@ -101,13 +101,13 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	st := s.Snapshot()
 	f := s.Match(r)
 	s.Add(r, f)
-	plain := func(r *http.Request) wire.Reply { return s.answer(&st, r, f) }
+	plain := func(r *http.Request, views []report.View) wire.Reply { return s.answer(&st, r, views, f) }
 	rep := s.ActiveQuirks.Answer(apis(s.accounts), &st, r, f, plain)
 	wire.Send(w, r, st.Now, rep, f)
 }
 
 // answer returns the reply before quirks, and before the faults that strike while it is sent.
-func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.Reply {
+func (s *Service) answer(st *ledger.State, r *http.Request, views []report.View, f *wire.Fault) wire.Reply {
 	if f != nil {
 		if rep, replaces := s.faultReply(st, r, f); replaces {
 			return rep
@@ -116,7 +116,7 @@ func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.
 	switch path := r.URL.Path; {
 	case path == wire.ReportPrefix+"/ads/spend-report":
 		worlds := each(s.accounts, func(s *Service) *world.World { return s.World })
-		return f.Hurt(report.Serve(worlds, st.Now, r, f))
+		return f.Hurt(report.Serve(worlds, st.Now, r, views, f))
 	case strings.HasPrefix(path, wire.APIPrefix+"/"):
 		return f.Hurt(advertiser.Serve(apis(s.accounts), st.Now, r, f))
 	}

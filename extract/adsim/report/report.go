@@ -1,7 +1,6 @@
 package report
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -44,22 +43,8 @@ type reportRequest struct {
 // must not modify the rows that it gets.
 type View func(rows []ledger.Row) (shown []ledger.Row, total int)
 
-type viewKey struct{}
-
-// On returns the request with the view added. Views apply in the order in which they were added.
-func (v View) On(r *http.Request) *http.Request {
-	combined := v
-	if earlier, exists := r.Context().Value(viewKey{}).(View); exists {
-		combined = func(rows []ledger.Row) ([]ledger.Row, int) {
-			rows, _ = earlier(rows)
-			return v(rows)
-		}
-	}
-	return r.WithContext(context.WithValue(r.Context(), viewKey{}, combined))
-}
-
-// Serve answers GET {report_url}/ads/spend-report for the accounts of a service.
-func Serve(accounts []*world.World, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
+// Serve answers GET {report_url}/ads/spend-report for the accounts of a service. It applies the views in their order.
+func Serve(accounts []*world.World, now time.Time, r *http.Request, views []View, f *wire.Fault) wire.Reply {
 	if r.Method != http.MethodGet {
 		rep := Error(http.StatusMethodNotAllowed, "Method not allowed")
 		rep.Header.Set("Allow", http.MethodGet)
@@ -76,8 +61,7 @@ func Serve(accounts []*world.World, now time.Time, r *http.Request, f *wire.Faul
 				return Error(http.StatusBadRequest, text)
 			}
 			st := account.StateAt(now)
-			view, _ := r.Context().Value(viewKey{}).(View)
-			return wire.JSONReply(http.StatusOK, render(&st, rq, view, f))
+			return wire.JSONReply(http.StatusOK, render(&st, rq, views, f))
 		}
 	}
 	return reportUnauthorized(TextWrongAuth)
@@ -172,10 +156,10 @@ func parseColumns(v string, creatives bool) (list []*column, text string) {
 }
 
 // render returns the body of a page. A fault may move where the page begins.
-func render(st *ledger.State, rq *reportRequest, view View, f *wire.Fault) []byte {
+func render(st *ledger.State, rq *reportRequest, views []View, f *wire.Fault) []byte {
 	all := st.Result(rq.Query)
 	total := len(all)
-	if view != nil {
+	for _, view := range views {
 		all, total = view(all)
 	}
 	from := f.From(min(rq.Page-1, len(all)/rq.size+1) * rq.size)

@@ -13,6 +13,7 @@ import (
 	"spendsync/extract/adsim/advertiser"
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/report"
 	"spendsync/extract/adsim/tree"
 	"spendsync/extract/adsim/wire"
 )
@@ -106,6 +107,9 @@ func (e endpoint) is(endpoints string) bool {
 	return e != "" && slices.Contains(strings.Fields(endpoints), string(e))
 }
 
+// serve returns the service's reply to a request, with views applied if it is one to the report.
+type serve func(r *http.Request, views []report.View) wire.Reply
+
 // exchange is a request and its context, which quirks inspect and may change.
 type exchange struct {
 	quirks   *ActiveQuirks
@@ -113,6 +117,7 @@ type exchange struct {
 	now      time.Time
 	today    clock.Day
 	request  *http.Request // as the service will see it
+	views    []report.View // of the rows, which the report will apply
 	endpoint endpoint
 }
 
@@ -181,14 +186,14 @@ func (x *exchange) times(what string) int {
 // Answer returns the reply to a request with the active quirks applied. plain makes the reply without them. The body of
 // an error, of a fault's replacement, and a body that is not JSON stay as they are.
 func (a *ActiveQuirks) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Request, f *wire.Fault,
-	plain func(*http.Request) wire.Reply) wire.Reply {
+	plain serve) wire.Reply {
 	active := a.list()
 	if len(active) == 0 {
-		return plain(r)
+		return plain(r, nil)
 	}
 	x := &exchange{quirks: a, accounts: accounts, now: st.Now, today: st.Today, request: r, endpoint: endpointOf(r)}
 	if x.endpoint == "" {
-		return plain(r)
+		return plain(r, nil)
 	}
 	rep, replaced := x.reply(active, plain)
 	replaced = replaced || f.Replaces()
@@ -210,7 +215,7 @@ func (a *ActiveQuirks) Answer(accounts []*advertiser.API, st *ledger.State, r *h
 }
 
 // reply returns the service's reply to the changed request, or the reply of a quirk that replaces it.
-func (x *exchange) reply(active []Quirk, plain func(*http.Request) wire.Reply) (rep wire.Reply, replaced bool) {
+func (x *exchange) reply(active []Quirk, plain serve) (rep wire.Reply, replaced bool) {
 	for _, q := range active {
 		if q.ask != nil {
 			q.ask(x)
@@ -223,5 +228,5 @@ func (x *exchange) reply(active []Quirk, plain func(*http.Request) wire.Reply) (
 			}
 		}
 	}
-	return plain(x.request), false
+	return plain(x.request, x.views), false
 }

@@ -115,7 +115,7 @@ var reportQuirks = []Quirk{
 func view(endpoints string, makeView func(x *exchange) report.View) func(x *exchange) {
 	return func(x *exchange) {
 		if x.endpoint.is(endpoints) {
-			x.request = makeView(x).On(x.request)
+			x.views = append(x.views, makeView(x))
 		}
 	}
 }

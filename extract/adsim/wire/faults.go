@@ -106,8 +106,8 @@ type Fault struct {
 
 // Faults are the active faults, with the counts of their matches.
 type Faults struct {
-	Mu   sync.Mutex
-	List []*setFault
+	mu   sync.Mutex
+	list []*setFault
 }
 
 type setFault struct {
@@ -125,9 +125,9 @@ func (l *Faults) Fail(f Fault) {
 
 // ClearFaults removes all faults.
 func (l *Faults) ClearFaults() {
-	l.Mu.Lock()
-	defer l.Mu.Unlock()
-	l.List = nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = nil
 }
 
 // Set adds a fault, or returns an error if it is invalid.
@@ -153,21 +153,21 @@ func (l *Faults) Set(f Fault) error {
 	if f.Kind == Status && (f.Status < 200 || f.Status > 599) {
 		return fmt.Errorf("fault: status %d", f.Status)
 	}
-	l.Mu.Lock()
-	defer l.Mu.Unlock()
-	l.List = append(l.List, &setFault{Fault: f, query: query})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, &setFault{Fault: f, query: query})
 	return nil
 }
 
 // Match returns a copy of the first fault that a request meets, nil if there is none, and counts the match.
 func (l *Faults) Match(r *http.Request) *Fault {
-	l.Mu.Lock()
-	defer l.Mu.Unlock()
-	if len(l.List) == 0 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.list) == 0 {
 		return nil
 	}
 	q := r.URL.Query()
-	for _, f := range l.List {
+	for _, f := range l.list {
 		if !f.fits(r.URL.Path, q) || f.Times > 0 && f.met >= f.Times {
 			continue
 		}

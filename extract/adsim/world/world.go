@@ -17,7 +17,6 @@ import (
 // World holds one account: the generated account, the changes made to it, and the clock.
 type World struct {
 	Cfg       config.Config
-	index     int // among the accounts of the service
 	firstMade int // number in the ID of the first campaign that a change creates
 	Zone      *time.Location
 	Clock     *clock.Clock
@@ -41,7 +40,7 @@ func New(cfg config.Config, index int, c *clock.Clock) *World {
 	}
 	a := market.NewAccount(cfg, index, zone)
 	return &World{
-		Cfg: cfg, index: index, firstMade: firstMade + index*1_000_000, Zone: zone, Clock: c, Account: a,
+		Cfg: cfg, firstMade: firstMade + index*1_000_000, Zone: zone, Clock: c, Account: a,
 		caches: ledger.NewCaches(a), overlays: map[clock.Day]*ledger.Overlay{},
 	}
 }
