@@ -27,7 +27,7 @@ func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountR
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.read.findings = append(n.read.findings, finding{severity: remark,
+		n.settings.findings = append(n.settings.findings, finding{severity: remark,
 			err: errors.New("the balance and the limits are not stored: the service does not name the account of the " +
 				"API key, and neither does a line account.id of SPENDSYNC_SERVICE_FILE")})
 		return nil
@@ -50,17 +50,17 @@ func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountR
 	a := &accountRead{limits: read.Limits}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.read.addKeys("account", read.Key)
-	n.read.addKeys("account", read.Decoded)
+	n.settings.addKeys("account", read.Key)
+	n.settings.addKeys("account", read.Decoded)
 	for stream, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
-		for path, kind := range transform.ExtraKeysIn(string(e.Raw), n.read.readKeys["account"]) {
-			n.read.undescribed = append(n.read.undescribed, schema.UnknownField{AccountID: n.s.Account, Stream: stream,
-				Path: path, SampleType: kind})
+		for path, kind := range transform.ExtraKeysIn(string(e.Raw), n.settings.readKeys["account"]) {
+			n.settings.undescribed = append(n.settings.undescribed, schema.UnknownField{AccountID: n.s.Account,
+				Stream: stream, Path: path, SampleType: kind})
 		}
 	}
 	if balanceErr == nil {
 		a.snapshot = &read.Snapshot
-		j := newJudgement(n.s, n.read, "account", "account")
+		j := newJudgement(n.s, n.settings, "account", "account")
 		j.add("balance", &read.Decoded)
 		j.report()
 	}
@@ -76,8 +76,8 @@ func (n *settingsReader) noteThatIsNotThere(err error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for i := range n.read.findings {
-		if f := &n.read.findings[i]; f.what == "account limits" {
+	for i := range n.settings.findings {
+		if f := &n.settings.findings[i]; f.what == "account limits" {
 			f.severity, f.notes = differs, []string{fmt.Sprintf("account.limits.status-%d", e.Status)}
 		}
 	}

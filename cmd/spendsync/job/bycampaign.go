@@ -12,19 +12,19 @@ import (
 	"spendsync/schema"
 )
 
-// knownIDs are the IDs of campaigns, each with the IDs of its creatives.
-type knownIDs map[string]map[string]bool
+// campaignIDs are the IDs of campaigns, each with the IDs of its creatives.
+type campaignIDs map[string]map[string]bool
 
 // add adds the campaigns and creatives of some rows.
-func (k *knownIDs) add(rows *schema.SpendRows) {
+func (k *campaignIDs) add(rows *schema.SpendRows) {
 	for _, row := range rows.All() {
 		k.addRow(row)
 	}
 }
 
-func (k *knownIDs) addRow(row *schema.Spend) {
+func (k *campaignIDs) addRow(row *schema.Spend) {
 	if *k == nil {
-		*k = knownIDs{}
+		*k = campaignIDs{}
 	}
 	creatives := (*k)[row.CampaignID]
 	if creatives == nil {
@@ -40,26 +40,26 @@ func (k *knownIDs) addRow(row *schema.Spend) {
 // of the stored day and of this run's earlier reads, and then, while rows are still missing, for the campaigns that the
 // API key lists. Each walk is proven like any other, and rows of other campaigns are dropped. The replies are staged
 // after the pages of the whole read.
-func (r *dayReader) byCampaign(ctx context.Context, b beside, whole *dayRead, work *dayWork) (*dayRead, error) {
-	for rows, err := range r.s.store.StoredDay(b.day) {
+func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayRead, work *dayWork) (*dayRead, error) {
+	for rows, err := range r.s.store.StoredDay(with.day) {
 		if err != nil {
 			return nil, err
 		}
 		for i := range rows {
-			work.seen.addRow(&rows[i])
+			work.ids.addRow(&rows[i])
 		}
 	}
-	read := r.begin(b.day, work)
-	read.seen.Total = whole.seen.Total
-	err := r.untilComplete(read, whole.seen.Total, func(id string) error {
-		return r.addCampaign(ctx, b, id, read, whole.Pages, work)
-	}, func() []string { return slices.Collect(maps.Keys(work.seen)) },
+	read := r.begin(with.day, work)
+	read.evidence.Total = whole.evidence.Total
+	err := r.untilComplete(read, whole.evidence.Total, func(id string) error {
+		return r.addCampaign(ctx, with, id, read, whole.Pages, work)
+	}, func() []string { return slices.Collect(maps.Keys(work.ids)) },
 		func() []string { return r.key.wait().listed() })
 	if err == nil {
 		err = read.seal()
 	}
 	if err == nil {
-		err = r.checkTotal(ctx, b.day, read)
+		err = r.checkTotal(ctx, with.day, read)
 	}
 	return read, err
 }
@@ -68,7 +68,7 @@ func (r *dayReader) byCampaign(ctx context.Context, b beside, whole *dayRead, wo
 // expected (all).
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {
-	asked, was := map[string]bool{}, read.came()
+	asked, was := map[string]bool{}, read.received()
 	for _, list := range lists {
 		for _, id := range slices.Sorted(slices.Values(list())) {
 			if asked[id] || !extract.IsID(id) {
@@ -79,7 +79,7 @@ func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) 
 				return err
 			}
 		}
-		if read.came()-was >= all {
+		if read.received()-was >= all {
 			break
 		}
 	}
@@ -88,25 +88,25 @@ func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) 
 
 // addCampaign adds the rows of a campaign. If a campaign of several pages does not add up, its creatives are read one
 // by one: first those seen in its rows and then, while rows are missing, those that the report lists.
-func (r *dayReader) addCampaign(ctx context.Context, b beside, id string, read *dayRead, before int,
+func (r *dayReader) addCampaign(ctx context.Context, with comparison, id string, read *dayRead, before int,
 	work *dayWork) error {
-	whole, err := r.readPiece(ctx, b, schema.Piece{Campaign: id}, read, before, work)
+	whole, err := r.readPiece(ctx, with, schema.Piece{Campaign: id}, read, before, work)
 	if err == nil {
 		return nil
 	} else if whole == nil || whole.Pages < 2 {
 		return err
 	}
-	work.seen.add(whole.Rows)
-	was := read.came()
-	err = r.untilComplete(read, whole.seen.Total, func(creative string) error {
-		_, err := r.readPiece(ctx, b, schema.Piece{Campaign: id, Creative: creative}, read, before, work)
+	work.ids.add(whole.Rows)
+	was := read.received()
+	err = r.untilComplete(read, whole.evidence.Total, func(creative string) error {
+		_, err := r.readPiece(ctx, with, schema.Piece{Campaign: id, Creative: creative}, read, before, work)
 		return err
-	}, func() []string { return slices.Collect(maps.Keys(work.seen[id])) },
-		func() []string { return r.s.labels().of[id] })
-	if got := read.came() - was; err == nil && b.service.CountsRows() && got != whole.seen.Total &&
+	}, func() []string { return slices.Collect(maps.Keys(work.ids[id])) },
+		func() []string { return r.s.labels().creatives[id] })
+	if got := read.received() - was; err == nil && with.service.CountsRows() && got != whole.evidence.Total &&
 		!hasOthers(whole.Rows, id) {
-		return whole.unproven(b, fmt.Sprintf("campaign %s: %d rows came creative by creative, and total_rows is %d",
-			id, got, whole.seen.Total))
+		return whole.unproven(with, fmt.Sprintf("campaign %s: %d rows came creative by creative, and total_rows is %d",
+			id, got, whole.evidence.Total))
 	}
 	return err
 }
@@ -124,12 +124,12 @@ func hasOthers(rows *schema.SpendRows, campaign string) bool {
 // readPiece reads the pages of one campaign or creative, and adds its rows if they are proven. It returns nil in place
 // of the walk if the walk ended early.
 func (r *dayReader) readPiece(
-	ctx context.Context, b beside, p schema.Piece, read *dayRead, before int, work *dayWork,
+	ctx context.Context, with comparison, p schema.Piece, read *dayRead, before int, work *dayWork,
 ) (*dayRead, error) {
-	walk := r.begin(b.day, work)
+	walk := r.begin(with.day, work)
 	before += read.Pages
-	pages := r.s.Report.Spend(ctx, extract.SpendQuestion{Day: b.day, PageSize: r.s.Plan.PageSize, Campaign: p.Campaign,
-		Creative: p.Creative}, &walk.seen)
+	pages := r.s.Report.Spend(ctx, extract.SpendQuestion{Day: with.day, PageSize: r.s.Plan.PageSize,
+		Campaign: p.Campaign, Creative: p.Creative}, &walk.evidence)
 	err := walk.readPages(pages, work.replies, before)
 	if err == nil {
 		err = walk.seal()
@@ -138,8 +138,8 @@ func (r *dayReader) readPiece(
 		return nil, err
 	}
 	walk.Control = schema.ControlMatched // the control total is compared with all pieces together
-	if why := walk.against(b); why != "" {
-		return walk, walk.unproven(b, "of "+cmp.Or(p.Creative, p.Campaign)+": "+why)
+	if why := walk.whyUnproven(with); why != "" {
+		return walk, walk.unproven(with, "of "+cmp.Or(p.Creative, p.Campaign)+": "+why)
 	}
 	read.AddPiece(p, walk.DayRows)
 	return walk, nil

@@ -49,11 +49,11 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 // between the two requests, or if the read lost most of the stored rows.
 func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRead) error {
 	store := c.s.store
-	known := store.Account().Days[day]
+	stored := store.Account().Days[day]
 	if read.DayRows.Refused > 0 { // the service's sum includes the refused rows
 		read.Control = schema.ControlUnknown
 		return nil
-	} else if read.Control = schema.ControlOpen; !read.isSettled(day) {
+	} else if read.Control = schema.ControlOpen; !read.isComparable(day) {
 		return nil
 	}
 	totals, err := c.all(ctx)
@@ -65,7 +65,7 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 		read.Control, read.noSum = schema.ControlNone, cmp.Or(totals.Why, "the day was not asked for")
 		return nil
 	}
-	if read.matches(store, day, sum, totals.Decimals) && (known == nil || !read.losesMost(known)) {
+	if read.matches(store, day, sum, totals.Decimals) && (stored == nil || !read.losesMost(stored)) {
 		return nil
 	}
 	again, err := c.s.Report.ControlTotals(ctx, day, day)
@@ -97,10 +97,10 @@ func (read *dayRead) matches(store *load.Store, day schema.Date, t extract.Total
 		t.AgreesRounded(read.sums.Spend, read.clicks(), read.sums.Rows, read.decimals(), decimals) {
 		return true
 	}
-	known := store.Account().Days[day]
+	stored := store.Account().Days[day]
 	read.Control = schema.ControlDiffers
-	read.isSumOfStored = known != nil && known.ContentHash != read.hash &&
-		t.Agrees(known.Sums.Spend, storedClicks(known), known.Rounded)
+	read.isSumOfStored = stored != nil && stored.ContentHash != read.hash &&
+		t.Agrees(stored.Sums.Spend, storedClicks(stored), stored.Rounded)
 	return false
 }
 
@@ -116,11 +116,11 @@ func (read *dayRead) decimals() (most int) {
 }
 
 // storedClicks returns the sum of a stored day's clicks; NULL if the clicks of some row may be unknown.
-func storedClicks(known *manifest.Day) schema.Null[int64] {
-	if known.Unread > 0 {
+func storedClicks(stored *manifest.Day) schema.Null[int64] {
+	if stored.Unread > 0 {
 		return schema.Null[int64]{}
 	}
-	return known.Sums.Clicks
+	return stored.Sums.Clicks
 }
 
 // unavailable decides about a day whose pages were read although the service's sums could not be. A stored day stays

@@ -24,7 +24,7 @@ const maxRowsInFlight = 400_000
 // dayReader reads the planned days.
 type dayReader struct {
 	s        *session
-	key      *answer[keyProof]
+	key      *future[keyProof]
 	totals   *controlTotals
 	bar      Bar
 	inFlight *semaphore.Weighted // rows of the days that are being read
@@ -36,7 +36,7 @@ type dayWork struct {
 	rows     int64 // acquired from inFlight
 	intern   *transform.Interner
 	replies  *load.Replies
-	seen     knownIDs
+	ids      campaignIDs
 	// isEmptied: a read was empty, and rows are stored.
 	isEmptied bool
 	waiting   string // see [copiedDay]
@@ -67,16 +67,16 @@ func (w *dayWork) release() {
 // campaign if it has several pages. The replies of the last read stay staged.
 func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, step *schema.Step) (*dayRead, error) {
 	account := r.s.store.Account()
-	b := beside{day: day, stored: account.Days[day], waiting: account.Waiting[day], service: r.s.Service}
+	with := comparison{day: day, stored: account.Days[day], waiting: account.Waiting[day], service: r.s.Service}
 	for {
 		step.Attempts++
 		read, err := r.readDay(ctx, day, work)
 		if err == nil {
-			work.isEmptied = work.isEmptied || b.stored != nil && b.stored.Sums.Rows > 0 && read.came() == 0
-			err = read.weigh(b)
+			work.isEmptied = work.isEmptied || with.stored != nil && with.stored.Sums.Rows > 0 && read.received() == 0
+			err = read.checkProof(with)
 		}
 		if err == nil {
-			work.waiting, err = read.mayReplace(b)
+			work.waiting, err = read.mayReplace(with)
 			return read, err
 		}
 		unproven, isUnproven := errors.AsType[*extract.UnprovenError](err)
@@ -84,15 +84,15 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 		case !isUnproven:
 			return nil, err
 		case step.Attempts < maxReads:
-			b.earlier = append(b.earlier, read.hash)
-			work.seen.add(read.Rows)
+			with.earlier = append(with.earlier, read.hash)
+			work.ids.add(read.Rows)
 			r.s.Log.Info("the day is not proven; it is read again", "day", day.String(), "attempt", step.Attempts, "of",
 				maxReads, "error", unproven)
-		case read.Pages < 2 || read.seen.Total < 0:
+		case read.Pages < 2 || read.evidence.Total < 0:
 			return nil, err
 		default:
-			work.seen.add(read.Rows)
-			return r.lastReading(ctx, b, read, err, work, step)
+			work.ids.add(read.Rows)
+			return r.lastReading(ctx, with, read, err, work, step)
 		}
 	}
 }
@@ -100,13 +100,13 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 // lastReading reads a day of several pages campaign by campaign. why is the problem of the last whole read, whose
 // replies stay staged if this read proves nothing either.
 func (r *dayReader) lastReading(
-	ctx context.Context, b beside, whole *dayRead, why error, work *dayWork, step *schema.Step,
+	ctx context.Context, with comparison, whole *dayRead, why error, work *dayWork, step *schema.Step,
 ) (*dayRead, error) {
-	r.s.Log.Info("the day is not proven; it is read campaign by campaign", "day", b.day.String(), "error", why)
+	r.s.Log.Info("the day is not proven; it is read campaign by campaign", "day", with.day.String(), "error", why)
 	step.Attempts++
-	read, err := r.byCampaign(ctx, b, whole, work)
+	read, err := r.byCampaign(ctx, with, whole, work)
 	if err == nil {
-		err = read.weigh(b)
+		err = read.checkProof(with)
 	}
 	_, isUnproven := errors.AsType[*extract.UnprovenError](err)
 	switch {
@@ -119,7 +119,7 @@ func (r *dayReader) lastReading(
 	if err := work.replies.DropPages(1, whole.Pages+1); err != nil {
 		return nil, err
 	}
-	work.waiting, err = read.mayReplace(b)
+	work.waiting, err = read.mayReplace(with)
 	return read, err
 }
 
@@ -129,7 +129,7 @@ func (r *dayReader) readDay(ctx context.Context, day schema.Date, work *dayWork)
 		return nil, err
 	}
 	read := r.begin(day, work)
-	pages := r.s.Report.Spend(ctx, extract.SpendQuestion{Day: day, PageSize: r.s.Plan.PageSize}, &read.seen)
+	pages := r.s.Report.Spend(ctx, extract.SpendQuestion{Day: day, PageSize: r.s.Plan.PageSize}, &read.evidence)
 	err := read.readPages(func(yield func(extract.Page[extract.SpendLine], error) bool) {
 		for page, err := range pages {
 			if err == nil {
@@ -167,7 +167,7 @@ func (r *dayReader) checkTotal(ctx context.Context, day schema.Date, read *dayRe
 		return err
 	}
 	read.at = schema.InstantOf(r.s.clock.conservative(r.s.clock.at(read.began)))
-	if read.day == nil || read.seen.Against != "" {
+	if read.day == nil || read.evidence.Against != "" {
 		read.Control = schema.ControlUnknown
 		return nil
 	}

@@ -21,15 +21,15 @@ import (
 type dayRead struct {
 	*transform.DayRows
 	manifest.ReadOutcome
-	began    time.Duration  // since the start of the run
-	at       schema.Instant // began as a time
-	seen     extract.Evidence
-	day      *history.Day // the rows in key order; nil: a key comes twice
-	twice    string       // names the key that comes twice
-	sums     history.Sums
-	hash     string
-	spending int64  // rows with spend
-	noSum    string // why the service gives no control total
+	began     time.Duration  // since the start of the run
+	at        schema.Instant // began as a time
+	evidence  extract.Evidence
+	day       *history.Day // the rows in key order; nil: a key comes twice
+	duplicate string       // names the key that comes twice
+	sums      history.Sums
+	hash      string
+	spending  int64  // rows with spend
+	noSum     string // why the service gives no control total
 	// isSumOfStored: the control total equals the sum of the stored rows, and the rows of this read are different.
 	isSumOfStored bool
 }
@@ -65,7 +65,7 @@ func (read *dayRead) seal() error {
 	if errors.Is(err, schema.ErrRange) {
 		return fmt.Errorf("%w: %w", err, extract.ErrContract)
 	} else if err != nil {
-		read.twice = "a key comes twice: " + err.Error()
+		read.duplicate = "a key comes twice: " + err.Error()
 		return nil
 	}
 	read.day, read.sums, read.hash, read.spending = day, day.Sums(), day.Hash(), history.Spending(read.Rows)
@@ -74,8 +74,8 @@ func (read *dayRead) seal() error {
 	return nil
 }
 
-// drop releases the rows, which are staged by now.
-func (read *dayRead) drop() {
+// release releases the rows, which are staged by now.
+func (read *dayRead) release() {
 	read.day = nil
 	read.DayRows.Rows = nil
 }
@@ -83,16 +83,16 @@ func (read *dayRead) drop() {
 // isOver reports whether a day was over when it was read.
 func (read *dayRead) isOver(day schema.Date) bool { return !read.at.Time().Before(day.End()) }
 
-// settles is the delay after a day's end from which the control total must equal the sum of the rows.
-const settles = 6 * time.Hour
+// controlDelay is the delay after a day's end from which the control total must equal the sum of the rows.
+const controlDelay = 6 * time.Hour
 
-// isSettled reports whether the control total of the day must equal the sum of the rows.
-func (read *dayRead) isSettled(day schema.Date) bool {
-	return !read.at.Time().Before(day.End().Add(settles))
+// isComparable reports whether the control total of the day must equal the sum of the rows.
+func (read *dayRead) isComparable(day schema.Date) bool {
+	return !read.at.Time().Before(day.End().Add(controlDelay))
 }
 
-// came returns the number of rows received, refused ones included.
-func (read *dayRead) came() int64 { return int64(read.Rows.Len()) + read.DayRows.Refused }
+// received returns the number of rows received, refused ones included.
+func (read *dayRead) received() int64 { return int64(read.Rows.Len()) + read.DayRows.Refused }
 
 // clicks returns the sum of the rows' clicks; NULL if the clicks of some row could not be read.
 func (read *dayRead) clicks() schema.Null[int64] {

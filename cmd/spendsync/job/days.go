@@ -24,24 +24,24 @@ import (
 // copiedDay is what a run has done with one planned day.
 type copiedDay struct {
 	plannedDay
-	step       schema.Step
-	err        error         // why the day is not staged; nil: it is staged or unreachable
-	isStaged   bool          // its rows are staged, all or some
-	hasNothing bool          // the service answered that it has no report of the day (404, 410 or 204)
-	isBefore   bool          // it precedes the account's first day, see young.go
-	isEmptied  bool          // a read was empty although rows are stored, and proved nothing
-	isKept     bool          // its replies are in quarantine, because they do not prove the day
-	waiting    string        // hash of a read that lost most of the stored day; it counts if the next run repeats it
-	isWithheld bool          // its replies are in quarantine, because it is not proven whose they are
-	read       *dayRead      // without the rows
-	known      *manifest.Day // the stored day; nil: there is none
-	put        load.StagedDay
-	replies    *load.Replies
-	campaigns  []string // of its rows, if the rows changed
+	step            schema.Step
+	err             error         // why the day is not staged; nil: it is staged or unreachable
+	isStaged        bool          // its rows are staged, all or some
+	hasNoReport     bool          // the service answered that it has no report of the day (404, 410 or 204)
+	precedesAccount bool          // it precedes the account's first day, see young.go
+	isEmptied       bool          // a read was empty although rows are stored, and proved nothing
+	isQuarantined   bool          // its replies are in quarantine, because they do not prove the day
+	waiting         string        // hash of a read that lost most of the stored day; counts if the next run repeats it
+	isWithheld      bool          // its replies are in quarantine, because it is not proven whose they are
+	read            *dayRead      // without the rows
+	stored          *manifest.Day // the stored day; nil: there is none
+	put             load.StagedDay
+	replies         *load.Replies
+	campaigns       []string // of its rows, if the rows changed
 }
 
 // isUnreachable reports whether the service refused the day as too far in the past.
-func (d *copiedDay) isUnreachable() bool { return !d.isStaged && !d.isBefore && d.err == nil }
+func (d *copiedDay) isUnreachable() bool { return !d.isStaged && !d.precedesAccount && d.err == nil }
 
 // freshFor is how long an open day may keep its last proven read.
 const freshFor = 6 * time.Hour
@@ -51,7 +51,8 @@ const freshFor = 6 * time.Hour
 func (d *copiedDay) mayStayOpen() bool {
 	_, isUnproven := errors.AsType[*extract.UnprovenError](d.err)
 	began := d.step.StartedAt.Time()
-	return isUnproven && d.known != nil && began.Before(d.Day.End()) && began.Sub(d.known.LastReadAt.Time()) < freshFor
+	return isUnproven && d.stored != nil && began.Before(d.Day.End()) &&
+		began.Sub(d.stored.LastReadAt.Time()) < freshFor
 }
 
 // copiedDays is what a run has done with the planned days.
@@ -71,7 +72,7 @@ func (c *copiedDays) hasAny() bool {
 
 // readDays reads the planned days, several at a time, oldest first. A day that fails does not stop the others, unless
 // reading on is pointless.
-func (s *session) readDays(ctx context.Context, key *answer[keyProof]) *copiedDays {
+func (s *session) readDays(ctx context.Context, key *future[keyProof]) *copiedDays {
 	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
 	r := &dayReader{s: s, key: key, totals: &controlTotals{s: s}, inFlight: semaphore.NewWeighted(maxRowsInFlight),
 		bar: s.progress("days", len(s.plan.Read), s.Report)}
@@ -116,7 +117,7 @@ func isFatal(err error) bool {
 // copyDay reads one day, proves it and stages it.
 func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	replies := r.s.store.Replies(r.s.area, d.Day)
-	c := &copiedDay{plannedDay: d, replies: replies, known: r.s.store.Account().Days[d.Day], step: schema.Step{
+	c := &copiedDay{plannedDay: d, replies: replies, stored: r.s.store.Account().Days[d.Day], step: schema.Step{
 		AccountID: r.s.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
 		StartedAt: schema.InstantOf(r.s.Now()), RunID: r.s.RunID,
 	}}
@@ -132,8 +133,8 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	c.step.FinishedAt = schema.InstantOf(r.s.Now())
 	if c.err != nil {
 		c.isEmptied = work.isEmptied
-		c.hasNothing = replies.Count() == 0 && hasNothing(c.err)
-		c.isKept = r.quarantine(ctx, replies, d.Day, c.step.StartedAt, c.err)
+		c.hasNoReport = replies.Count() == 0 && isNoReport(c.err)
+		c.isQuarantined = r.quarantine(ctx, replies, d.Day, c.step.StartedAt, c.err)
 		c.err = errors.Join(c.err, replies.Drop())
 		c.step.Message = schema.Some(c.err.Error())
 	}
@@ -158,7 +159,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 		r.logDay(c)
 	}
 	if c.read != nil {
-		c.read.drop()
+		c.read.release()
 	}
 	return c
 }

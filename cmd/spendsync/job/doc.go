@@ -28,7 +28,7 @@
 //
 //  1. plan (plan.go): which days to read, from their coverage and the clock.
 //  2. key (identity.go): the account of the API key, and its list of campaigns, requested while the days are read.
-//  3. days (days.go, day.go, weigh.go, bycampaign.go): several at a time. A read is proven if its pages fit each other,
+//  3. days (days.go, day.go, proof.go, bycampaign.go): several at a time. A read is proven if its pages fit each other,
 //     each key comes once, and as many rows came as the pages state; if they state nothing, the control total or a
 //     second read must agree. A proven read replaces the stored day, except against the control total, with refused
 //     rows over a complete finished day, or with less than half of the stored rows or spend before the control total or

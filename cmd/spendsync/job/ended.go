@@ -7,8 +7,8 @@ import (
 )
 
 // goneIf returns what an entity's absence means: that it is deleted, or nothing.
-func goneIf(is bool) history.Absence {
-	if is {
+func goneIf(isEnded bool) history.Absence {
+	if isEnded {
 		return history.Gone
 	}
 	return history.Unknown
@@ -54,14 +54,14 @@ func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 
 // settledCampaigns returns the settled campaigns: those archived and read in this run or earlier, which need not be
 // read again.
-func (s *settings) settledCampaigns(known *manifest.Account) (ids []string) {
+func (s *settings) settledCampaigns(account *manifest.Account) (ids []string) {
 	for id, c := range s.campaigns {
 		if c.isSettled {
 			ids = append(ids, id)
 		}
 	}
 	if !s.listing.Complete { // a campaign that the listing lacks may still be archived
-		ids = append(ids, known.SettledCampaigns()...)
+		ids = append(ids, account.SettledCampaigns()...)
 	}
 	return ids
 }

@@ -17,21 +17,21 @@ import (
 	"spendsync/transform"
 )
 
-// answer is a result that is requested in the background, while the days are read. It is complete once done is closed.
-type answer[T any] struct {
+// future is a result that is requested in the background, while the days are read. It is complete once done is closed.
+type future[T any] struct {
 	done  chan struct{}
 	value T
 }
 
-// later starts a background request.
-func later[T any](s *session, ask func() T) *answer[T] {
-	a := &answer[T]{done: make(chan struct{})}
+// async starts a background request.
+func async[T any](s *session, ask func() T) *future[T] {
+	a := &future[T]{done: make(chan struct{})}
 	s.asking.Go(func() { defer close(a.done); a.value = ask() })
 	return a
 }
 
 // wait blocks until the answer is complete, and returns it.
-func (a *answer[T]) wait() T { <-a.done; return a.value }
+func (a *future[T]) wait() T { <-a.done; return a.value }
 
 // identity is the account that the API key acts for.
 type identity struct {
@@ -106,7 +106,7 @@ type keyProof struct {
 	meErr  error    // why /v1/me could not be read; the run continues
 	err    error
 	stored storedCampaigns // the campaigns that earlier runs stored
-	list   *answer[campaignList]
+	list   *future[campaignList]
 }
 
 // listed waits for the key's list of campaigns, and returns their IDs.
@@ -137,7 +137,7 @@ func (p keyProof) problem() error {
 // readKey waits for the reply that names the key's account. It refuses a key of another account than that of earlier
 // runs. If the reply names no account, the key's campaigns show whose it is (see [prover.prove]). A first load needs
 // the reply: it has nothing else to compare with a key that may be switched during the run.
-func (r *session) readKey(me *answer[identity], list *answer[campaignList]) keyProof {
+func (r *session) readKey(me *future[identity], list *future[campaignList]) keyProof {
 	p := keyProof{list: list}
 	p.stored, p.err = r.storedCampaigns()
 	p.who = me.wait()
@@ -177,9 +177,9 @@ func (r *session) sayUnnamed(p *keyProof, why error) {
 // OfWrongURL turns a client's error into one of the configuration if its base URL is wrong: the error suggests so, and
 // the service has answered nothing in this run. If data of the interface is stored (isKnown), the host was right once,
 // and a network error may pass.
-func OfWrongURL(err error, client *extract.Client, isKnown bool) error {
+func OfWrongURL(err error, client *extract.Client, hasData bool) error {
 	e, ok := errors.AsType[*extract.ReadError](err)
-	if !ok || !e.DoubtsURL() || client.Answered() || isKnown && e.Status == 0 {
+	if !ok || !e.DoubtsURL() || client.Answered() || hasData && e.Status == 0 {
 		return err
 	}
 	return exit.As(err, exit.ErrUsage)
@@ -223,7 +223,7 @@ func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 const clockWait = 5 * time.Second
 
 // askClock compares the clocks before the run decides anything.
-func (r *session) askClock(ctx context.Context, me *answer[identity]) error {
+func (r *session) askClock(ctx context.Context, me *future[identity]) error {
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ type judgement struct {
 // oddColumn counts the entities whose value of a column was not understood.
 type oddColumn struct {
 	missing          int
-	isKept           bool                    // a stored value stays current, and missing keys cannot unset it
+	keepsStored      bool                    // a stored value stays current, and missing keys cannot unset it
 	refused, unnamed []*transform.FieldError // one error per entity
 }
 
@@ -73,14 +73,14 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 			j.nulls[column] = j.nulls[column] || read.isOwn
 		}
 	}
-	known := map[string]*R{}
+	current := map[string]*R{}
 	for i := range stored {
 		if P(&stored[i]).FramePtr().IsCurrent {
-			known[k.idOf(&stored[i])] = &stored[i]
+			current[k.idOf(&stored[i])] = &stored[i]
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(readings)) {
-		all = append(all, k.judgeEntity(j, r, id, readings[id], known[id]))
+		all = append(all, k.judgeEntity(j, r, id, readings[id], current[id]))
 	}
 	j.report()
 	for _, path := range slices.Sorted(maps.Keys(j.extra)) {
@@ -99,8 +99,8 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 	if read.isOwn {
 		lacking = j.add(id, &read.Decoded)
 	}
-	raw, isKept := k.table.RawJSON(&read.row)
-	if !isKept || slices.Contains(seen.Unread, "raw") { // the table has no JSON, or nothing was readable
+	raw, hasRaw := k.table.RawJSON(&read.row)
+	if !hasRaw || slices.Contains(seen.Unread, "raw") { // the table has no JSON, or nothing was readable
 		return seen
 	}
 	gained := transform.ExtraKeysIn(raw, keys)
@@ -113,7 +113,7 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 		delete(gained, path)
 	}
 	if k.isEntity && read.isOwn {
-		k.keepKnown(j, id, read, was, &seen, lacking, gained)
+		k.markUnread(j, id, read, was, &seen, lacking, gained)
 	}
 	// A reply with unread fields may be damaged. Its JSON is not stored, so that a renamed key is still new to the next
 	// run.
@@ -123,9 +123,9 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 	return seen
 }
 
-// keepKnown marks as unread the fields that came without a value and whose stored value stays current. lacking are the
+// markUnread marks as unread the fields that came without a value and whose stored value stays current. lacking are the
 // columns that every entity has and this one lacks; gained are the new keys.
-func (k *kind[R, P]) keepKnown(j *judgement, id string, read *reading[R], was *R, seen *history.Seen[R],
+func (k *kind[R, P]) markUnread(j *judgement, id string, read *reading[R], was *R, seen *history.Seen[R],
 	lacking []string, gained map[string]string) {
 	none := new(R)
 	for _, c := range k.table.Fields() {
@@ -133,12 +133,12 @@ func (k *kind[R, P]) keepKnown(j *judgement, id string, read *reading[R], was *R
 			continue
 		}
 		if slices.Contains(lacking, c.Name) {
-			j.column(c.Name).isKept = true
+			j.column(c.Name).keepsStored = true
 		}
 		if k.table.ColumnEqual(was, &seen.Row, c) || slices.Contains(seen.Unread, c.Name) {
 			continue
 		}
-		state, why := j.keeps(&read.Decoded, id, c.Name, lacking, gained)
+		state, why := j.whyUnread(&read.Decoded, id, c.Name, lacking, gained)
 		if why == "" {
 			continue
 		}
@@ -147,15 +147,15 @@ func (k *kind[R, P]) keepKnown(j *judgement, id string, read *reading[R], was *R
 		j.r.Log.Warn("a field is unread; the known value stands", "kind", k.name, "id", id, "field", c.Name, "why", why)
 		if state == readUnreadable {
 			j.column(c.Name).missing++
-			j.column(c.Name).isKept = true
+			j.column(c.Name).keepsStored = true
 		} else if c := j.s.campaigns[id]; c != nil {
 			c.isSettled = false // the next run must read it again
 		}
 	}
 }
 
-// keeps returns why a field that came without a value keeps its stored one; empty: the value is unset.
-func (j *judgement) keeps(d *transform.Decoded, id, column string, lacking []string,
+// whyUnread returns why a field that came without a value keeps its stored one; empty: the value is unset.
+func (j *judgement) whyUnread(d *transform.Decoded, id, column string, lacking []string,
 	gained map[string]string) (state, why string) {
 	has := func(columns []string) bool { return slices.Contains(columns, column) }
 	isMissing := has(d.Missing) || has(d.Blank) || has(d.Omitted) && j.nulls[column]
@@ -244,7 +244,7 @@ func (j *judgement) report() {
 		j.r.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
 		j.s.findings = append(j.s.findings, f)
 	}
-	of := cli.Count(j.entities, "read")
+	entities := cli.Count(j.entities, "read")
 	var refused []string
 	missing := map[int][]string{} // by how many entities lack them
 	for _, name := range slices.Sorted(maps.Keys(j.columns)) {
@@ -255,16 +255,16 @@ func (j *judgement) report() {
 		if 2*len(c.unnamed) > j.entities {
 			find("unknown-word", []string{name}, "most of %s have a value of %s that the description does not know, "+
 				"such as %v; it is stored, and what asks for the known ones leaves them out: update spendsync, or "+
-				"report it", of, name, c.unnamed[0].Error())
+				"report it", entities, name, c.unnamed[0].Error())
 		}
-		if c.isKept || 2*c.missing > j.entities {
+		if c.keepsStored || 2*c.missing > j.entities {
 			missing[c.missing] = append(missing[c.missing], name)
 		}
 	}
 	if len(refused) > 0 {
 		all := j.columns[refused[0]].refused
 		find("not-understood", refused, "%s not understood in %d of %s, such as %v", strings.Join(refused, ", "),
-			len(all), of, all[0].Error())
+			len(all), entities, all[0].Error())
 	}
 	for _, n := range slices.Backward(slices.Sorted(maps.Keys(missing))) {
 		share := fmt.Sprint(n)
@@ -273,6 +273,6 @@ func (j *judgement) report() {
 		}
 		find("missing", missing[n], "%s missing from %s of %s; the last known values stand, which may be old: report "+
 			"the keys that the raw column holds, or name them in a line of SPENDSYNC_SERVICE_FILE",
-			strings.Join(missing[n], ", "), share, of)
+			strings.Join(missing[n], ", "), share, entities)
 	}
 }

@@ -101,13 +101,13 @@ func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) (isF
 	n.look(k.name, id)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	readings := readingsOf(n.read, k.table)
+	readings := readingsOf(n.settings, k.table)
 	if readings[id] != nil {
 		return false
 	}
 	readings[id] = read
 	if read.isOwn {
-		n.read.addKeys(k.name, read.Decoded)
+		n.settings.addKeys(k.name, read.Decoded)
 	}
 	return true
 }
@@ -252,11 +252,11 @@ func (k stateKind[R]) stage(r *settingsStage, s *settings) error {
 		newest[k.key(&rows[i])] = rows[i]
 	}
 	for _, row := range k.read(s.money) {
-		was, known := newest[k.key(&row)]
-		if known { // even if the clock was set back, the values just read are the newer ones
-			*k.at(&row) = max(*k.at(&row), *k.at(&was)+1)
+		latest, isStored := newest[k.key(&row)]
+		if isStored { // even if the clock was set back, the values just read are the newer ones
+			*k.at(&row) = max(*k.at(&row), *k.at(&latest)+1)
 		}
-		if !known || !k.same(was, row) {
+		if !isStored || !k.same(latest, row) {
 			rows = append(rows, row)
 		}
 	}

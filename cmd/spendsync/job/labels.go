@@ -14,17 +14,17 @@ import (
 
 // labels are the report's creatives over the whole reach, requested once per run: they hold the names of the campaigns.
 type labels struct {
-	lines []transform.ReportCreative
-	left  []*transform.RowError // lines left out because their IDs cannot be read
-	err   error
-	names map[string]string   // of campaigns, by ID; the last one if the report has several
-	of    map[string][]string // IDs of creatives, by campaign
+	lines     []transform.ReportCreative
+	left      []*transform.RowError // lines left out because their IDs cannot be read
+	err       error
+	names     map[string]string   // of campaigns, by ID; the last one if the report has several
+	creatives map[string][]string // IDs of creatives, by campaign
 }
 
 // askLabels requests the labels. Like a day, a list that changes while it is paged is read again.
 func (s *session) askLabels(ctx context.Context) (l *labels) {
 	for from, reads := s.plan.Reach, 1; ; {
-		l = &labels{names: map[string]string{}, of: map[string][]string{}}
+		l = &labels{names: map[string]string{}, creatives: map[string][]string{}}
 		for page, err := range s.Report.ReportCreatives(ctx, from, s.plan.Today, s.Plan.PageSize) {
 			if l.err = err; err == nil {
 				lines, left := transform.ReportCreatives(page)
@@ -45,7 +45,7 @@ func (s *session) askLabels(ctx context.Context) (l *labels) {
 			s.Log.Warn("the names of the campaigns could not be read; rows keep those that are stored", "error", l.err)
 		}
 		for _, line := range l.lines {
-			l.of[line.CampaignID] = append(l.of[line.CampaignID], line.CreativeID)
+			l.creatives[line.CampaignID] = append(l.creatives[line.CampaignID], line.CreativeID)
 			if line.CampaignName != "" {
 				l.names[line.CampaignID] = line.CampaignName
 			}

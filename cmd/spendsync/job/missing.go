@@ -30,23 +30,23 @@ type openEntity struct {
 // openEntities returns the stored entities of a table that are not deleted, by ID. It omits entities known only from
 // the report, which no listing has ever contained.
 func openEntities[R any, P history.Versioned[R]](
-	s *load.Store, t schema.TableOf[R], readings history.Readings, of func(*R) (id string, at schema.Place),
+	s *load.Store, t schema.TableOf[R], readings history.Readings, place func(*R) (id string, at schema.Place),
 ) (map[string]openEntity, error) {
 	h, err := load.StoredHistory[R, P](s, t)
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]openEntity{}
+	open := map[string]openEntity{}
 	for i := range h.Rows {
 		row := &h.Rows[i]
 		f := P(row).FramePtr()
 		if !f.IsCurrent || f.IsDeleted || f.ReadState == schema.ReadStub {
 			continue
 		}
-		id, at := of(row)
-		found[id] = openEntity{at.CampaignID, max(f.LastConfirmedAt, readings.Confirmed(at))}
+		id, at := place(row)
+		open[id] = openEntity{at.CampaignID, max(f.LastConfirmedAt, readings.Confirmed(at))}
 	}
-	return found, nil
+	return open, nil
 }
 
 // askForMissing requests one by one the entities that a list lacks, those confirmed longest ago first, at most as many
@@ -82,7 +82,7 @@ func (n *settingsReader) askForMissing(
 				alive = append(alive, id)
 			}
 		case errors.Is(err, extract.ErrNotFound):
-			n.read.notThere[id] = true
+			n.settings.notThere[id] = true
 			n.look(what, id)
 			for _, p := range campaignParts {
 				n.look(p.name, id)
@@ -106,18 +106,18 @@ func (n *settingsReader) askForMissing(
 
 // unlistedCampaigns returns the stored campaigns that a complete listing lacks and that are not known to be archived.
 func (n *settingsReader) unlistedCampaigns() (missing map[string]openEntity, err error) {
-	if !n.read.listing.Complete {
+	if !n.settings.listing.Complete {
 		return nil, nil
 	}
 	missing, err = openEntities(n.s.store, schema.CampaignHistory, n.confirmed,
 		func(c *schema.Campaign) (string, schema.Place) { return c.CampaignID, c.Place() })
-	for _, e := range n.read.listing.Entities {
+	for _, e := range n.settings.listing.Entities {
 		delete(missing, e.ID)
 	}
-	for _, id := range n.before {
+	for _, id := range n.settledBefore {
 		if _, is := missing[id]; is && !n.s.Full {
 			delete(missing, id)
-			n.read.campaign(id).isSettled = true
+			n.settings.campaign(id).isSettled = true
 		}
 	}
 	return missing, err
@@ -136,8 +136,8 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 		return
 	}
 	maps.DeleteFunc(missing, func(id string, e openEntity) bool {
-		c := n.read.campaigns[e.campaign]
-		return archived[id] || readingsOf(n.read, schema.CreativeHistory)[id] != nil || c == nil ||
+		c := n.settings.campaigns[e.campaign]
+		return archived[id] || readingsOf(n.settings, schema.CreativeHistory)[id] != nil || c == nil ||
 			!c.whole[schema.PartCreative]
 	})
 	n.askForMissing(ctx, "creatives", creativeKind.name, missing, n.s.API.Creative,

@@ -43,10 +43,10 @@ const (
 
 // outcome counts what a run has read, before anything is published, and holds its findings.
 type outcome struct {
-	planned, proven, partial, taken, changed, unreachable int // days
+	planned, proven, partial, fromQuarantine, changed, unreachable int // days
 
 	findings []finding
-	standing []string // notes of findings that a person has accepted
+	accepted []string // notes of findings that a person has accepted
 	stopped  bool     // by a signal
 }
 
@@ -55,15 +55,15 @@ func (t *outcome) fail(what string, err error) {
 	t.findings = append(t.findings, finding{what: what, err: err})
 }
 
-// nothing reports whether there is nothing to publish of the report: days were planned, and none was read.
-func (t *outcome) nothing() bool {
-	return t.planned > 0 && t.proven+t.partial+t.taken == 0 && t.unreachable == 0
+// hasNothing reports whether there is nothing to publish of the report: days were planned, and none was read.
+func (t *outcome) hasNothing() bool {
+	return t.planned > 0 && t.proven+t.partial+t.fromQuarantine == 0 && t.unreachable == 0
 }
 
-// loud returns the findings that nobody has accepted.
-func (t *outcome) loud() []finding {
+// unaccepted returns the findings that nobody has accepted.
+func (t *outcome) unaccepted() []finding {
 	return slices.DeleteFunc(slices.Clone(t.findings), func(f finding) bool {
-		stands := func(name string) bool { return slices.Contains(t.standing, name) }
+		stands := func(name string) bool { return slices.Contains(t.accepted, name) }
 		return len(f.notes) > 0 && !slices.ContainsFunc(f.notes, func(name string) bool { return !stands(name) })
 	})
 }
@@ -87,21 +87,21 @@ func (t *outcome) unpublishedCode() int {
 // publishedCode returns the exit code of a run that publishes, from the state after the publication. reason is the exit
 // code of the error that kept the settings out of it.
 func (t *outcome) publishedCode(o load.Preview, reason int) int {
-	findings := t.loud()
-	isLoud := len(partialDays(o.Coverage)) > 0 || slices.ContainsFunc(o.Notes, isLoudForm) ||
+	findings := t.unaccepted()
+	isPartial := len(partialDays(o.Coverage)) > 0 || slices.ContainsFunc(o.Notes, isUnacceptedForm) ||
 		slices.ContainsFunc(findings, func(f finding) bool { return f.severity != remark })
 	switch code := gravest(findings, publishedCodes); {
 	case t.stopped:
 		return exit.Stopped
 	case slices.Contains([]int{exit.Storage, exit.Damaged, exit.Locked, exit.Auth}, reason):
 		return reason
-	case t.nothing():
+	case t.hasNothing():
 		return t.unpublishedCode()
 	case code != 0:
 		return code
 	case len(o.NewlyLost) > 0 || len(AtRisk(o.Coverage)) > 0:
 		return exit.DayAtRisk
-	case isLoud:
+	case isPartial:
 		return exit.Partial
 	}
 	return exit.OK
@@ -150,7 +150,7 @@ func (t *outcome) sentence(o load.Preview, published bool, settings string) stri
 		b.WriteString("stopped by a signal: ")
 	}
 	switch {
-	case published && t.nothing():
+	case published && t.hasNothing():
 		fmt.Fprintf(&b, "nothing of the report published: none of %s proven; generation %d has the settings alone",
 			cli.Count(t.planned, "planned day"), o.Generation)
 	case published:
@@ -162,8 +162,8 @@ func (t *outcome) sentence(o load.Preview, published bool, settings string) stri
 	if o.Restatements > 0 {
 		fmt.Fprintf(&b, ", %s", cli.Count(o.Restatements, "restatement"))
 	}
-	if t.taken > 0 {
-		fmt.Fprintf(&b, ", %s proven from quarantine", cli.Count(t.taken, "day"))
+	if t.fromQuarantine > 0 {
+		fmt.Fprintf(&b, ", %s proven from quarantine", cli.Count(t.fromQuarantine, "day"))
 	}
 	b.WriteString(settings)
 	if len(o.NewlyLost) > 0 {
@@ -173,7 +173,7 @@ func (t *outcome) sentence(o load.Preview, published bool, settings string) stri
 		fmt.Fprintf(&b, "; %s is not proven and can be read for %s more",
 			c.ReportDate, cli.Count(int(c.DaysUntilUnreachable), "day"))
 	}
-	for _, f := range t.loud() {
+	for _, f := range t.unaccepted() {
 		if f.what == "" {
 			b.WriteString("; " + f.String())
 		}
@@ -230,7 +230,7 @@ func reasonOf(err error) string {
 
 // failures returns the findings that have a subject and that nobody has accepted.
 func (t *outcome) failures() []finding {
-	return slices.DeleteFunc(t.loud(), func(f finding) bool { return f.what == "" })
+	return slices.DeleteFunc(t.unaccepted(), func(f finding) bool { return f.what == "" })
 }
 
 // named returns the failures to report. It omits those that a signal or another failure interrupted, unless there are
@@ -274,8 +274,8 @@ func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
 	})
 }
 
-// isLoudForm reports whether a note about days is not accepted.
-func isLoudForm(n manifest.Note) bool { return n.IsOfDays() && n.Size > 0 && !n.IsAccepted() }
+// isUnacceptedForm reports whether a note about days is not accepted.
+func isUnacceptedForm(n manifest.Note) bool { return n.IsOfDays() && n.Size > 0 && !n.IsAccepted() }
 
 // stateSentence lists the stored days that are partial or doubtful, and the commands by which a person accepts them.
 func stateSentence(o load.Preview) string {
@@ -290,7 +290,7 @@ func stateSentence(o load.Preview) string {
 			last.ReportDate, last.PartialWhy.V, last.ReportDate)
 	}
 	for _, n := range o.Notes {
-		if isLoudForm(n) {
+		if isUnacceptedForm(n) {
 			fmt.Fprintf(&b, "; %s: %s; 'spendsync repair accept %s' accepts up to %d %%", n.Name, n.Message, n.Name,
 				n.Size)
 		}
@@ -300,7 +300,7 @@ func stateSentence(o load.Preview) string {
 
 // noteSentence lists the accepted differences that still exist.
 func (t *outcome) noteSentence(notes []manifest.Note) string {
-	names := slices.Clone(t.standing)
+	names := slices.Clone(t.accepted)
 	for _, n := range notes {
 		if _, err := schema.ParseDate(n.Name); n.IsAccepted() && (err == nil || n.IsOfDays() && n.Size > 0) {
 			names = append(names, n.Name)

@@ -27,8 +27,8 @@ type plannedDay struct {
 	Proven   bool        `json:"proven"`    // a read after the day's end has proven it before
 }
 
-// keptDay is a day within reach that this run need not read.
-type keptDay struct {
+// freshDay is a day within reach that this run need not read.
+type freshDay struct {
 	Day    schema.Date    `json:"day"`
 	ReadAt schema.Instant `json:"last_read_at"`
 }
@@ -39,38 +39,38 @@ type Plan struct {
 	Today    schema.Date   `json:"today"`
 	Reach    schema.Date   `json:"reach_from"`
 	Read     []plannedDay  `json:"read"`     // oldest first
-	Keep     []keptDay     `json:"keep"`     // fresh enough
+	Keep     []freshDay    `json:"keep"`     // fresh enough
 	Gone     []schema.Date `json:"gone"`     // out of reach, and lost or partial
 	Requests int           `json:"requests"` // estimate, the control total included
 }
 
 // PlanDays returns the days to read at the instant now. It depends only on the coverage and on now, so days that a
 // missed run would have read are read by the next one. The machine's time zone has no effect.
-func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOptions) Plan {
+func PlanDays(account string, now time.Time, stored *manifest.Account, o PlanOptions) Plan {
 	today := schema.DateOf(now)
 	p := Plan{
 		Account: account, Today: today, Reach: today - schema.ReachDays,
-		Read: []plannedDay{}, Keep: []keptDay{}, Gone: []schema.Date{},
+		Read: []plannedDay{}, Keep: []freshDay{}, Gone: []schema.Date{},
 	}
 	doubts := map[schema.Date]string{}
-	for _, c := range known.Coverage(account, now) {
+	for _, c := range stored.Coverage(account, now) {
 		if c.Doubt.V != schema.Accepted && c.PartialWhy.Valid {
 			doubts[c.ReportDate] = cmp.Or(c.Doubt.V, c.State) + ": " + c.PartialWhy.V
 		}
 	}
-	for d := max(p.Reach, min(known.Since, today)); d <= today; d++ {
-		k := known.Days[d]
+	for d := max(p.Reach, min(stored.Since, today)); d <= today; d++ {
+		k := stored.Days[d]
 		reason := cmp.Or(readReason(d, today, now, k, o), doubts[d])
-		if reason == "" && known.Waiting[d] != "" {
+		if reason == "" && stored.Waiting[d] != "" {
 			reason = "the last read had less than half of what is stored"
 		}
 		if reason == "" {
-			p.Keep = append(p.Keep, keptDay{d, k.LastReadAt})
+			p.Keep = append(p.Keep, freshDay{d, k.LastReadAt})
 			continue
 		}
-		p.add(d, reason, known, o.PageSize)
+		p.add(d, reason, stored, o.PageSize)
 	}
-	for _, c := range known.Coverage(account, now) {
+	for _, c := range stored.Coverage(account, now) {
 		if c.ReportDate < p.Reach && (c.State == schema.StateLost || c.State == schema.StatePartial) {
 			p.Gone = append(p.Gone, c.ReportDate)
 		}
@@ -79,7 +79,7 @@ func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOpti
 }
 
 // planRange returns the plan of a backfill: all requested days, whatever is stored.
-func planRange(account string, now time.Time, known *manifest.Account, from, to schema.Date, o PlanOptions) (Plan,
+func planRange(account string, now time.Time, stored *manifest.Account, from, to schema.Date, o PlanOptions) (Plan,
 	error) {
 	p := PlanDays(account, now, &manifest.Account{Days: map[schema.Date]*manifest.Day{}, Since: schema.DateOf(now)}, o)
 	switch {
@@ -93,13 +93,13 @@ func planRange(account string, now time.Time, known *manifest.Account, from, to 
 	}
 	p.Read, p.Requests = nil, 0
 	for d := from; d <= to; d++ {
-		p.add(d, "asked for", known, o.PageSize)
+		p.add(d, "asked for", stored, o.PageSize)
 	}
 	return p, nil
 }
 
-func (p *Plan) add(d schema.Date, reason string, known *manifest.Account, pageSize int) {
-	k, n := known.Days[d], 1
+func (p *Plan) add(d schema.Date, reason string, stored *manifest.Account, pageSize int) {
+	k, n := stored.Days[d], 1
 	if k != nil {
 		n = max(1, (int(k.Sums.Rows)+pageSize-1)/pageSize)
 	}
@@ -107,7 +107,7 @@ func (p *Plan) add(d schema.Date, reason string, known *manifest.Account, pageSi
 		p.Requests++ // the control total, once a run
 	}
 	p.Read = append(p.Read, plannedDay{
-		Day: d, Reason: reason, Requests: n, DaysLeft: known.DaysUntilUnreachable(d, p.Today),
+		Day: d, Reason: reason, Requests: n, DaysLeft: stored.DaysUntilUnreachable(d, p.Today),
 		Proven: k != nil && k.WasOver(d),
 	})
 	p.Requests += n

@@ -203,7 +203,7 @@ func TestPlan_KeepsWhatIsFresh(t *testing.T) {
 		}
 		if len(p.Keep) != want || len(p.Keep)+len(p.Read) != schema.ReachDays+1 {
 			t.Errorf("%s: %d days are kept, want %d:\n%s", name, len(p.Keep), want, show(p))
-		} else if want > 0 && p.Keep[0] != (keptDay{ReachFrom(now), schema.InstantOf(now.Add(-c.ago))}) {
+		} else if want > 0 && p.Keep[0] != (freshDay{ReachFrom(now), schema.InstantOf(now.Add(-c.ago))}) {
 			t.Errorf("%s: %+v", name, p.Keep[0])
 		}
 	}

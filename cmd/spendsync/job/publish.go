@@ -16,7 +16,7 @@ import (
 
 // nothingProven returns why there is nothing to publish of the report; nil: there is something.
 func (r *run) nothingProven() error {
-	if !r.tally.nothing() {
+	if !r.tally.hasNothing() {
 		return nil
 	}
 	var errs []error
@@ -103,8 +103,8 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	}
 	_, err = r.s.store.Publish(ctx, load.Publication{
 		Area: r.s.area, Changes: append(slices.Clone(r.parts), r.settingsPart, account),
-		Record: func(is load.Preview) load.RunRecord {
-			record := r.recordOf(is)
+		Record: func(preview load.Preview) load.RunRecord {
+			record := r.recordOf(preview)
 			row = record.Run
 			return record
 		},
@@ -117,9 +117,9 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 }
 
 // recordOf returns the run's record for a generation.
-func (r *run) recordOf(is load.Preview) load.RunRecord {
-	r.preview = is
-	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(is.NewlyLost), func(d schema.Date) bool {
+func (r *run) recordOf(preview load.Preview) load.RunRecord {
+	r.preview = preview
+	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(preview.NewlyLost), func(d schema.Date) bool {
 		return slices.Contains(r.undecided, d)
 	})
 	return load.RunRecord{Run: r.publishedRow(r.preview), Steps: r.steps}
@@ -128,7 +128,7 @@ func (r *run) recordOf(is load.Preview) load.RunRecord {
 // refusedSightings returns the rows of this run's days that could not be stored unchanged.
 func (r *run) refusedSightings() *manifest.Sightings[schema.RefusedRow] {
 	return &manifest.Sightings[schema.RefusedRow]{Rows: r.refused, Looked: func(row *schema.RefusedRow) bool {
-		return row.Stream == "spend_report" && slices.Contains(r.stored, row.ReportDate)
+		return row.Stream == "spend_report" && slices.Contains(r.stagedDays, row.ReportDate)
 	}}
 }
 
@@ -159,14 +159,14 @@ func logAtRisk(log *slog.Logger, o load.Preview) {
 // seenNotes returns the notes of the findings, by name, and records which of them are accepted.
 func (r *run) seenNotes() map[string]manifest.Note {
 	seen := map[string]manifest.Note{}
-	r.tally.standing = nil
+	r.tally.accepted = nil
 	for _, f := range r.tally.findings {
 		for _, name := range f.notes {
 			if _, was := seen[name]; !was {
 				seen[name] = manifest.Note{Message: f.String()}
 			}
-			if r.s.storedAccount().Accepts(name, 0) && !slices.Contains(r.tally.standing, name) {
-				r.tally.standing = append(r.tally.standing, name)
+			if r.s.storedAccount().Accepts(name, 0) && !slices.Contains(r.tally.accepted, name) {
+				r.tally.accepted = append(r.tally.accepted, name)
 			}
 		}
 	}

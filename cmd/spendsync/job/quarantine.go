@@ -24,8 +24,8 @@ func (r *dayReader) quarantine(
 ) bool {
 	reply := extract.ReleaseReply(cause)
 	status, refusal := extract.ReleaseRefusal(cause)
-	isKnown := len(r.s.storedAccount().Days) > 0
-	if ctx.Err() != nil || exit.Of(OfWrongURL(cause, r.s.Report, isKnown)) != exit.Contract ||
+	hasData := len(r.s.storedAccount().Days) > 0
+	if ctx.Err() != nil || exit.Of(OfWrongURL(cause, r.s.Report, hasData)) != exit.Contract ||
 		errors.Is(cause, extract.ErrUnreachable) {
 		return false
 	}
@@ -109,9 +109,9 @@ func datesBut(days []quarantine.Day, done map[schema.Date]bool) (left []schema.D
 
 // stage stages a day if its replies in quarantine prove more than the stored day.
 func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quarantinedDay, err error) {
-	known := k.store.Account().Days[q.Date]
+	stored := k.store.Account().Days[q.Date]
 	switch {
-	case isStoredLater(known, q):
+	case isStoredLater(stored, q):
 		return t, errors.New("what is stored was read later")
 	case len(q.Pages) == 0:
 		return t, errors.New("the service refused it: " + q.Reason)
@@ -121,17 +121,17 @@ func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quaran
 	if err != nil {
 		return t, err
 	}
-	b := beside{day: q.Date, stored: known, service: k.Service}
+	with := comparison{day: q.Date, stored: stored, service: k.Service}
 	if q.Alike > 0 {
-		b.earlier = []string{read.hash}
+		with.earlier = []string{read.hash}
 	}
-	if err = read.weigh(b); err != nil && !q.Withheld {
+	if err = read.checkProof(with); err != nil && !q.Withheld {
 		return t, err
 	}
 	if read.Control == schema.ControlDiffers { // unlike a sync, it cannot ask for the sum again
-		return t, read.unproven(b, "the service's own sum is not that of the rows")
+		return t, read.unproven(with, "the service's own sum is not that of the rows")
 	}
-	if _, err := read.mayReplace(b); err != nil {
+	if _, err := read.mayReplace(with); err != nil {
 		return t, err
 	}
 	if ids := campaignsOf(read.day.Rows()); len(ids) > 0 && k.witnesses.hasNone(ids) {
@@ -149,13 +149,13 @@ func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRea
 	bodies := k.store.Quarantine().Replies(q)
 	var err error
 	if len(q.Pieces) > 0 { // each piece was proven when it was read
-		read.seen.Total = -1
+		read.evidence.Total = -1
 		err = read.AddReplies(q.Pieces, bodies, func(page extract.Page[extract.SpendLine], added int) error {
 			return replies.Put(page.Number, page.Raw, int64(added), page.Fingerprint)
 		})
 	} else {
 		question := extract.SpendQuestion{Day: q.Date, PageSize: q.PageSize}
-		err = read.readPages(extract.ProveSpend(k.Service, question, bodies, &read.seen), replies, 0)
+		err = read.readPages(extract.ProveSpend(k.Service, question, bodies, &read.evidence), replies, 0)
 	}
 	if err == nil {
 		err = read.seal()
@@ -164,7 +164,7 @@ func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRea
 		return read, err
 	}
 	switch {
-	case !read.isSettled(q.Date):
+	case !read.isComparable(q.Date):
 		read.Control = schema.ControlOpen
 	case read.DayRows.Refused > 0 || !q.ControlTotal.Spend.Valid:
 		read.Control = schema.ControlUnknown
@@ -176,6 +176,6 @@ func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRea
 }
 
 // isStoredLater reports whether the stored day was read later than the replies in quarantine.
-func isStoredLater(known *manifest.Day, q quarantine.Day) bool {
-	return known != nil && !known.LastReadAt.Time().Before(q.ReadAt.Time())
+func isStoredLater(stored *manifest.Day, q quarantine.Day) bool {
+	return stored != nil && !stored.LastReadAt.Time().Before(q.ReadAt.Time())
 }

@@ -8,19 +8,19 @@ import (
 
 // doubtURLs tells the clients that have never stored anything that their URLs are unproven.
 func (s *session) doubtURLs() {
-	known := s.storedAccount()
-	if len(known.Days) == 0 {
+	account := s.storedAccount()
+	if len(account.Days) == 0 {
 		s.Report.Untried()
 	}
-	if known.Pinned == "" && len(known.Memory) == 0 {
+	if account.Pinned == "" && len(account.Memory) == 0 {
 		s.API.Untried()
 	}
 }
 
 // reachAfter returns [manifest.Account.Reach] after a run, by the days that the report answered or refused. A day that
 // grew older during its read shows nothing.
-func reachAfter(known int, days []*copiedDay) int {
-	reach := cmp.Or(known, schema.ReachDays)
+func reachAfter(stored int, days []*copiedDay) int {
+	reach := cmp.Or(stored, schema.ReachDays)
 	for _, answered := range []bool{false, true} {
 		for _, d := range days {
 			began, ended := schema.DateOf(d.step.StartedAt.Time()), schema.DateOf(d.step.FinishedAt.Time())

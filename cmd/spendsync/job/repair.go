@@ -36,7 +36,7 @@ func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, erro
 // present size, or a partial or doubtful day, by its date, as it is stored. undo takes an acceptance back. Accept
 // publishes a generation and does not contact the service. unknown makes the error for an unknown name from the valid
 // ones.
-func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(known []string) error) (*Result,
+func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(names []string) error) (*Result,
 	error) {
 	return j.repair(ctx, "accept", func(m *offlineRun) (err error) {
 		account, at := m.store.Account(), schema.InstantOf(m.start)
@@ -169,15 +169,15 @@ func (m *offlineRun) note(day schema.Date, err error) {
 
 // replay replays the days of a range.
 func (m *offlineRun) replay(ctx context.Context, first, last schema.Date) error {
-	known := m.store.Account()
-	for _, day := range known.DayList() {
+	account := m.store.Account()
+	for _, day := range account.DayList() {
 		if day < first || day > last {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := m.replayDay(ctx, day, known.Days[day]); err != nil {
+		if err := m.replayDay(ctx, day, account.Days[day]); err != nil {
 			m.note(day, err)
 		}
 	}
@@ -201,7 +201,7 @@ func (m *offlineRun) isDamaged(day schema.Date) (bool, error) {
 	return false, nil
 }
 
-func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *manifest.Day) error {
+func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, stored *manifest.Day) error {
 	damaged, err := m.isDamaged(day)
 	if err != nil {
 		return err
@@ -216,16 +216,16 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 	at := schema.InstantOf(m.start)
 	if damaged {
 		// It is no longer known when each row was first seen, only that it was not after this.
-		at = known.LastReadAt
+		at = stored.LastReadAt
 	}
 	replies := m.store.Replies(m.area, day)
-	read, err := m.decode(day, at, known, replies.Pages())
+	read, err := m.decode(day, at, stored, replies.Pages())
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
 	}
 	m.replayed++
-	if read.hash == known.ContentHash && known.Refused == read.DayRows.Refused &&
-		known.Unread == read.DayRows.Unread && !damaged {
+	if read.hash == stored.ContentHash && stored.Refused == read.DayRows.Refused &&
+		stored.Unread == read.DayRows.Unread && !damaged {
 		return nil
 	}
 	m.changed++
@@ -241,18 +241,18 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, known *mani
 }
 
 // decode decodes the stored replies of a day.
-func (m *offlineRun) decode(day schema.Date, at schema.Instant, known *manifest.Day,
+func (m *offlineRun) decode(day schema.Date, at schema.Instant, stored *manifest.Day,
 	pages iter.Seq2[[]byte, error]) (*dayRead, error) {
 	read := m.newRead(day, at, transform.NewInterner())
-	err := read.AddReplies(known.Pieces, pages, nil)
-	if err == nil && read.DayRows.Refused > 0 && known.Refused == 0 {
+	err := read.AddReplies(stored.Pieces, pages, nil)
+	if err == nil && read.DayRows.Refused > 0 && stored.Refused == 0 {
 		err = read.First
 	}
 	if err == nil {
 		err = read.seal()
 	}
 	if err == nil && read.day == nil {
-		err = errors.New(read.twice)
+		err = errors.New(read.duplicate)
 	}
 	return read, err
 }

@@ -110,7 +110,7 @@ func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 		case !d.isStaged || !d.put.Changed:
 		case len(d.campaigns) > 0:
 			days = append(days, namedReply{d, d.campaigns})
-			if d.known != nil && d.put.Diff.Deleted < d.known.Sums.Rows {
+			if d.stored != nil && d.put.Diff.Deleted < d.stored.Sums.Rows {
 				stored.add(d.campaigns)
 			}
 		default:
@@ -290,15 +290,15 @@ func (r *run) stageQuarantined(ctx context.Context, p *reportProof) error {
 	if err != nil {
 		return err
 	}
-	known := r.s.store.Account().Days
+	storedDays := r.s.store.Account().Days
 	days = slices.DeleteFunc(days, func(q quarantine.Day) bool {
-		isNow := q.Withheld || known[r.s.plan.Today] == nil
-		if q.Date >= r.since() || slices.Contains(r.stored, q.Date) || !isNow {
+		isNow := q.Withheld || storedDays[r.s.plan.Today] == nil
+		if q.Date >= r.since() || slices.Contains(r.stagedDays, q.Date) || !isNow {
 			return true
 		}
-		isOlder := isStoredLater(known[q.Date], q)
+		isOlder := isStoredLater(storedDays[q.Date], q)
 		if isOlder {
-			r.stored = append(r.stored, q.Date)
+			r.stagedDays = append(r.stagedDays, q.Date)
 		}
 		return isOlder
 	})

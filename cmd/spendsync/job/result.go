@@ -14,15 +14,15 @@ import (
 // failed writes a run that published nothing to the ledger, with the reason.
 func (r *run) failed(cause error) *Result {
 	code := exit.Of(cause)
-	if r.tally.nothing() {
+	if r.tally.hasNothing() {
 		code = r.tally.unpublishedCode()
 	}
 	text := r.tally.sentence(load.Preview{}, false, "")
-	if !r.tally.nothing() {
+	if !r.tally.hasNothing() {
 		text = "nothing published: " + cli.OneLine(cause.Error())
 	}
 	text += r.quarantineSentence()
-	if code == exit.Stopped && !r.tally.nothing() {
+	if code == exit.Stopped && !r.tally.hasNothing() {
 		text = "stopped by a signal before anything was published: " + cli.Interrupted(cause)
 	}
 	row := r.row(code, text, false)
@@ -33,7 +33,7 @@ func (r *run) failed(cause error) *Result {
 		r.s.Log.Warn("the failed run could not be written to the ledger", "error", err)
 	}
 	res := r.result(row)
-	if !r.tally.nothing() {
+	if !r.tally.hasNothing() {
 		res.Cause = cause
 	}
 	return res
@@ -68,7 +68,7 @@ func (r *run) result(row schema.Run) *Result {
 func (r *run) tidyQuarantine(published bool) (left int) {
 	var errs []error
 	if published {
-		for _, day := range r.stored {
+		for _, day := range r.stagedDays {
 			errs = append(errs, r.s.store.Quarantine().Remove(day))
 		}
 	}

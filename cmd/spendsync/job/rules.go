@@ -37,7 +37,7 @@ func readSources(n *settingsReader, a transform.Reply) error {
 	modeKind.record(n, a.Campaign, &reading[schema.SourceMode]{read.Mode, read.Decoded, true})
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	c := n.read.campaign(a.Campaign)
+	c := n.settings.campaign(a.Campaign)
 	c.rules = rulesIn(read)
 	maps.Copy(c.whole, read.Kinds)
 	return nil
@@ -68,29 +68,29 @@ func (s *settings) isRead(campaign, kind string) bool {
 // settings once more: a rule ends if two readings of its kind in a row lack it. If the two readings differ, the rules
 // of both count, and the next run reads the campaign again.
 func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
-	differ, lacking, err := k.differing(n.s.store, n.read)
+	differ, lacking, err := k.differing(n.s.store, n.settings)
 	if err != nil {
 		n.fail("source settings", "rules", "failed", err)
-		for id := range n.read.campaigns {
-			n.read.forgetRules(id)
+		for id := range n.settings.campaigns {
+			n.settings.forgetRules(id)
 		}
 		return
 	}
-	n.read.rulesDiffer = differ
+	n.settings.rulesDiffer = differ
 	for _, campaign := range lacking {
-		c := n.read.campaigns[campaign]
+		c := n.settings.campaigns[campaign]
 		e, err := n.s.API.Sources(ctx, campaign)
 		var again transform.SourceRead
 		if err == nil {
 			again, err = transform.Sources(e, campaign, n.context())
 		}
 		if err != nil {
-			n.read.forgetRules(campaign)
+			n.settings.forgetRules(campaign)
 			n.fail(ofSources, campaign, "incomplete", fmt.Errorf(
 				"some of the stored rules are missing, and none of them counts as ended: %w", err))
 			continue
 		}
-		readingsOf(n.read, modeKind.table)[campaign] = &reading[schema.SourceMode]{again.Mode, again.Decoded, true}
+		readingsOf(n.settings, modeKind.table)[campaign] = &reading[schema.SourceMode]{again.Mode, again.Decoded, true}
 		for _, kind := range ruleKinds { // an unread kind does not confirm that a rule ended
 			c.whole[kind] = c.whole[kind] && again.Kinds[kind]
 		}

@@ -12,7 +12,7 @@ import (
 // run holds the results of a run, to be published and reported.
 type run struct {
 	s     *session
-	key   *answer[keyProof] // nil until the days are read
+	key   *future[keyProof] // nil until the days are read
 	days  *copiedDays       // nil until they are read
 	tally outcome
 
@@ -20,7 +20,7 @@ type run struct {
 	steps       []schema.Step
 	unknown     []schema.UnknownField // in the report
 	refused     []schema.RefusedRow
-	stored      []schema.Date          // days with staged rows
+	stagedDays  []schema.Date          // days with staged rows
 	waiting     map[schema.Date]string // see [copiedDay]
 	parts       []load.StagedChange    // the staged days
 	unreachable schema.Date            // the latest day beyond the service's reach; 0: none
@@ -47,14 +47,14 @@ func (r *run) sumUp(c *copiedDays) {
 	for _, d := range c.days {
 		r.steps = append(r.steps, d.step)
 		r.waiting[d.Day] = d.waiting
-		if d.isKept {
+		if d.isQuarantined {
 			r.quarantined++
 		}
 		if d.isWithheld {
 			r.withheld++
 		}
 		switch what := "spend " + d.step.Unit; {
-		case d.isBefore:
+		case d.precedesAccount:
 		case d.isUnreachable():
 			r.tally.unreachable++
 			r.unreachable = max(r.unreachable, d.Day)
@@ -72,15 +72,15 @@ func (r *run) sumUp(c *copiedDays) {
 		r.tally.fail("report", c.withheld)
 	}
 	r.tally.findings = append(r.tally.findings, c.findings...)
-	isKnown := len(r.s.storedAccount().Days) > 0
+	hasData := len(r.s.storedAccount().Days) > 0
 	for i := range r.tally.findings {
-		r.tally.findings[i].err = OfWrongURL(r.tally.findings[i].err, r.s.Report, isKnown)
+		r.tally.findings[i].err = OfWrongURL(r.tally.findings[i].err, r.s.Report, hasData)
 	}
 }
 
 // add adds a staged day.
 func (r *run) add(d *copiedDay) {
-	r.stored, r.parts = append(r.stored, d.Day), append(r.parts, d.put.StagedChange)
+	r.stagedDays, r.parts = append(r.stagedDays, d.Day), append(r.parts, d.put.StagedChange)
 	if d.put.Changed {
 		r.tally.changed++
 	}
@@ -102,8 +102,8 @@ func (r *run) add(d *copiedDay) {
 func (r *run) addQuarantined(days []quarantinedDay) {
 	at := schema.InstantOf(r.s.Now())
 	for _, d := range days {
-		r.tally.taken++
-		r.stored, r.parts = append(r.stored, d.Date), append(r.parts, d.StagedChange)
+		r.tally.fromQuarantine++
+		r.stagedDays, r.parts = append(r.stagedDays, d.Date), append(r.parts, d.StagedChange)
 		r.diff.Add(d.Diff)
 		r.steps = append(r.steps, schema.Step{AccountID: r.s.Account, Stream: "spend_report", Unit: d.Date.String(),
 			Reason: "withheld until its account was proven", Outcome: "stored", StartedAt: at, FinishedAt: at,

@@ -133,15 +133,15 @@ func (s *settings) sentence(newVersions int64) (text string) {
 
 // settingsReader reads the settings concurrently into a value.
 type settingsReader struct {
-	s         *session
-	list      *answer[campaignList]
-	before    []string // campaigns settled before this run
-	budget    *budget
-	stored    storedCampaigns  // before this run
-	confirmed history.Readings // before this run
+	s             *session
+	list          *future[campaignList]
+	settledBefore []string // campaigns settled before this run
+	budget        *budget
+	stored        storedCampaigns  // before this run
+	confirmed     history.Readings // before this run
 
-	mu   sync.Mutex // guards the fields below
-	read *settings
+	mu       sync.Mutex // guards the fields below
+	settings *settings
 }
 
 // context returns the column values that are not in the replies.
@@ -153,7 +153,7 @@ func (n *settingsReader) context() transform.SettingsContext {
 func (n *settingsReader) look(kind, id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.read.looked[[2]string{kind, id}] = true
+	n.settings.looked[[2]string{kind, id}] = true
 }
 
 // fail records something that could not be read. It ignores reads canceled by a signal or by the budget: the next run
@@ -165,7 +165,7 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 	extract.ReleaseReply(err) // the error may be held until the run ends
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.read.lines = append(n.read.lines, schema.EntityRead{AccountID: n.s.Account, EntityType: kind, EntityID: id,
-		ReadState: state, Message: schema.Some(err.Error())})
-	n.read.findings = append(n.read.findings, finding{what: kind + " " + id, err: err})
+	n.settings.lines = append(n.settings.lines, schema.EntityRead{AccountID: n.s.Account, EntityType: kind,
+		EntityID: id, ReadState: state, Message: schema.Some(err.Error())})
+	n.settings.findings = append(n.settings.findings, finding{what: kind + " " + id, err: err})
 }

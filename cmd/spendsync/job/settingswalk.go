@@ -22,16 +22,16 @@ import (
 const settingsReaders = 4
 
 // beginSettings starts to read the settings in the background, once the key's account is proven. The returned function
-// waits for them; known is the number of campaigns proven by then to be the account's.
-func beginSettings(ctx context.Context, r *session, key *answer[keyProof]) (wait func(known int) *settings) {
-	n := &settingsReader{s: r, before: r.store.Account().SettledCampaigns(), budget: r.newBudget(),
-		read: newSettings()}
-	done := later(r, func() bool {
+// waits for them; campaigns is the number of campaigns proven by then to be the account's.
+func beginSettings(ctx context.Context, r *session, key *future[keyProof]) (wait func(campaigns int) *settings) {
+	n := &settingsReader{s: r, settledBefore: r.store.Account().SettledCampaigns(), budget: r.newBudget(),
+		settings: newSettings()}
+	done := async(r, func() bool {
 		p := key.wait()
 		if err := cmp.Or(p.meErr, p.err); err != nil {
 			n.fail("account", "me", "failed", err)
 		}
-		if n.read.err = p.err; p.err == nil {
+		if n.settings.err = p.err; p.err == nil {
 			n.list = p.list
 			if n.stored = p.stored; r.trial != nil {
 				n.stored = nil // a trial does not request campaigns that the list lacks
@@ -40,18 +40,18 @@ func beginSettings(ctx context.Context, r *session, key *answer[keyProof]) (wait
 		}
 		return true
 	})
-	return func(known int) *settings {
-		if done.wait(); n.read.err == nil {
-			n.judge(known)
+	return func(campaigns int) *settings {
+		if done.wait(); n.settings.err == nil {
+			n.judge(campaigns)
 		}
-		return n.read
+		return n.settings
 	}
 }
 
 // readAll reads all settings. Failures are recorded.
 func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	var account sync.WaitGroup
-	account.Go(func() { n.read.money = readAccount(ctx, n, key) })
+	account.Go(func() { n.settings.money = readAccount(ctx, n, key) })
 	within, cancel := n.budget.bound(ctx)
 	defer cancel()
 	select {
@@ -65,14 +65,15 @@ func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 		}
 	}
 	account.Wait()
-	n.read.at = schema.InstantOf(n.s.Now())
+	n.settings.at = schema.InstantOf(n.s.Now())
 }
 
 // readSettings reads every campaign that may have changed, until the budget is used up. Failures are recorded; the
 // other campaigns are still read, unless the key is refused.
 func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 	list := n.list.wait()
-	if n.read.since, n.read.listing = schema.InstantOf(n.s.clock.at(list.began)), list.listing; list.err != nil {
+	n.settings.since, n.settings.listing = schema.InstantOf(n.s.clock.at(list.began)), list.listing
+	if list.err != nil {
 		return list.err
 	}
 	if n.confirmed, err = load.StoredReadings(n.s.store); err != nil {
@@ -87,10 +88,10 @@ func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 	reported.Go(n.readReportCreatives)
 	n.askForMissing(ctx, "campaigns", campaignKind.name, missing, n.s.API.Campaign,
 		func(e extract.Entity, id string) {
-			n.read.campaign(id)
+			n.settings.campaign(id)
 			due = append(due, dueCampaign{extract.Entity{ID: id}, &e, schema.InstantOf(n.s.Now())})
 		})
-	n.s.Log.Info("reading settings", "campaigns", len(due), "archived_and_settled", n.read.skipped)
+	n.s.Log.Info("reading settings", "campaigns", len(due), "archived_and_settled", n.settings.skipped)
 	bar := n.s.progress("campaigns", len(due), n.s.API)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
@@ -134,9 +135,10 @@ func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error 
 	if failed != nil {
 		return failed
 	}
-	read, mode := readingsOf(n.read, schema.CampaignHistory)[c.ID], readingsOf(n.read, schema.SourceModeHistory)[c.ID]
+	read := readingsOf(n.settings, schema.CampaignHistory)[c.ID]
+	mode := readingsOf(n.settings, schema.SourceModeHistory)[c.ID]
 	withheld := len(read.Withheld)+len(mode.Withheld) > 0 // these fields may be readable next time
-	n.read.campaign(c.ID).isSettled = !withheld && read.row.Status == schema.Some("archived")
+	n.settings.campaign(c.ID).isSettled = !withheld && read.row.Status == schema.Some("archived")
 	return nil
 }
 
@@ -160,7 +162,7 @@ func (n *settingsReader) readPart(ctx context.Context, p campaignPart, c dueCamp
 	if err == nil && p.whole != "" {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.read.campaign(c.ID).whole[p.whole] = true
+		n.settings.campaign(c.ID).whole[p.whole] = true
 	}
 	return err
 }
@@ -176,7 +178,7 @@ func (n *settingsReader) readReportCreatives() {
 	if len(l.left) > 0 {
 		n.fail("listing", "creatives of the report", "incomplete", l.left[0])
 	}
-	n.read.reported = slices.Clone(l.lines)
+	n.settings.reported = slices.Clone(l.lines)
 }
 
 // dueCampaign is a campaign to read.
@@ -189,12 +191,12 @@ type dueCampaign struct {
 // due returns the listed campaigns that may have changed: all but the settled ones, those confirmed longest ago first.
 // In a trial it returns the first campaign of each status.
 func (n *settingsReader) due() (due []dueCampaign) {
-	for _, e := range n.read.listing.Entities {
-		c := n.read.campaign(e.ID)
+	for _, e := range n.settings.listing.Entities {
+		c := n.settings.campaign(e.ID)
 		c.isListed = true
-		_, settled := slices.BinarySearch(n.before, e.ID)
+		_, settled := slices.BinarySearch(n.settledBefore, e.ID)
 		if settled && !n.s.Full && transform.Archived(n.s.Service, e) {
-			n.read.skipped++
+			n.settings.skipped++
 			c.isSettled = true
 			continue
 		}
@@ -229,29 +231,29 @@ func (n *settingsReader) leave(c dueCampaign) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.read.left++
+	n.settings.left++
 	since, first := c.confirmed.Time(), n.s.store.Account().Since
 	if c.confirmed == 0 { // never read: count from the account's first run
 		since = (first + schema.ReachDays).Start()
 	}
 	if first != 0 && n.s.Now().Sub(since) >= overdueAfter {
-		n.read.overdue = append(n.read.overdue, c.ID)
+		n.settings.overdue = append(n.settings.overdue, c.ID)
 	}
 }
 
 // judge adds the findings that also depend on the days.
-func (n *settingsReader) judge(known int) {
-	l := &n.read.listing
-	if l.Complete && len(l.Entities) == 0 && known > 0 {
+func (n *settingsReader) judge(campaigns int) {
+	l := &n.settings.listing
+	if l.Complete && len(l.Entities) == 0 && campaigns > 0 {
 		l.Complete = false
 		l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
-			cli.Count(known, "campaign"))
+			cli.Count(campaigns, "campaign"))
 	}
 	if !l.Complete && l.Why != "" {
 		n.fail("listing", "campaigns", "incomplete", errors.New(l.Why))
 	}
-	if overdue := slices.Sorted(slices.Values(n.read.overdue)); len(overdue) > 0 {
-		n.read.findings = append(n.read.findings, finding{what: "settings", err: fmt.Errorf(
+	if overdue := slices.Sorted(slices.Values(n.settings.overdue)); len(overdue) > 0 {
+		n.settings.findings = append(n.settings.findings, finding{what: "settings", err: fmt.Errorf(
 			"%s not read for a day or longer, for example %s: the budget of %s does not reach all of them",
 			cli.Count(len(overdue), "campaign"), overdue[0], n.budget.lasts)})
 	}

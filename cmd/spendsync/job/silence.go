@@ -54,14 +54,14 @@ func (e emptyDays) silence() string {
 const sinceAWeek, restDays = 8, 2
 
 // emptyDays collects the evidence about the empty days of a run.
-func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *settings) (e emptyDays) {
+func (c *copiedDays) emptyDays(account *manifest.Account, today schema.Date, s *settings) (e emptyDays) {
 	sums := map[schema.Date]history.Sums{} // of the stored days, overwritten by those read
-	e.rests = known.Accepts(emptyReport, 0)
-	for day, k := range known.Days {
+	e.rests = account.Accepts(emptyReport, 0)
+	for day, k := range account.Days {
 		sums[day] = k.Sums
 		e.isStored = e.isStored || k.Sums.Rows > 0
 	}
-	past := slices.DeleteFunc(known.DayList(), func(day schema.Date) bool { return day >= today })
+	past := slices.DeleteFunc(account.DayList(), func(day schema.Date) bool { return day >= today })
 	if n := len(past); n >= restDays {
 		e.rested = !slices.ContainsFunc(past[n-restDays:], func(day schema.Date) bool { return sums[day].Rows > 0 })
 	}
@@ -78,8 +78,8 @@ func (c *copiedDays) emptyDays(known *manifest.Account, today schema.Date, s *se
 	}
 	e.week.Valid = true
 	for day := today - sinceAWeek; day <= today; day++ {
-		of, isKnown := sums[day]
-		e.week = schema.Null[schema.Money]{V: e.week.V + of.Spend, Valid: e.week.Valid && isKnown}
+		sum, isKnown := sums[day]
+		e.week = schema.Null[schema.Money]{V: e.week.V + sum.Spend, Valid: e.week.Valid && isKnown}
 	}
 	slices.Sort(e.days)
 	slices.Sort(e.emptied)
@@ -108,7 +108,7 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 		if !slices.Contains(silent, d.Day) {
 			continue
 		}
-		d.isStaged, d.isKept, d.err = false, false, err
+		d.isStaged, d.isQuarantined, d.err = false, false, err
 		d.step.Outcome, d.step.Message = "silent", schema.Some(err.Error())
 	}
 }

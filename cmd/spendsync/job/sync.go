@@ -14,16 +14,16 @@ import (
 // Sync reads and publishes the planned days and the settings. An error means that the run did not start; any other
 // outcome is in the result.
 func (j Job) Sync(ctx context.Context) (*Result, error) {
-	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
-		return PlanDays(j.Account, now, known, j.Plan), nil
+	plan := func(account *manifest.Account, now time.Time) (Plan, error) {
+		return PlanDays(j.Account, now, account, j.Plan), nil
 	}
 	return j.readAndPublish(ctx, "sync", true, plan, &run{})
 }
 
 // Backfill reads the days of a range again, even if they are stored, and publishes them. The settings stay unchanged.
 func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error) {
-	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
-		return planRange(j.Account, now, known, from, to, j.Plan)
+	plan := func(account *manifest.Account, now time.Time) (Plan, error) {
+		return planRange(j.Account, now, account, from, to, j.Plan)
 	}
 	// Refuse an impossible range before the store is opened.
 	if _, err := plan(&manifest.Account{}, j.Now()); err != nil {
@@ -33,7 +33,7 @@ func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error
 }
 
 // makePlan makes a plan from an account's coverage at an instant.
-type makePlan func(known *manifest.Account, now time.Time) (Plan, error)
+type makePlan func(account *manifest.Account, now time.Time) (Plan, error)
 
 // readAndPublish does a run: each phase returns what the next one needs.
 func (j Job) readAndPublish(ctx context.Context, command string, withSettings bool, plan makePlan, r *run) (*Result,
@@ -51,7 +51,7 @@ func (j Job) readAndPublish(ctx context.Context, command string, withSettings bo
 	defer endProof()
 	r.s = s
 
-	me := later(s, func() identity { return s.askIdentity(proving) })
+	me := async(s, func() identity { return s.askIdentity(proving) })
 	if err := s.askClock(ctx, me); err != nil { // before anything is decided
 		return r.failed(err), nil
 	}
@@ -60,8 +60,8 @@ func (j Job) readAndPublish(ctx context.Context, command string, withSettings bo
 	}
 	s.doubtURLs()
 	s.labels = sync.OnceValue(func() *labels { return s.askLabels(ctx) })
-	list := later(s, func() campaignList { return s.listCampaigns(proving) })
-	key := later(s, func() keyProof { return s.readKey(me, list) })
+	list := async(s, func() campaignList { return s.listCampaigns(proving) })
+	key := async(s, func() keyProof { return s.readKey(me, list) })
 	settings := func(int) *settings { return nil }
 	if withSettings {
 		settings = beginSettings(ctx, s, key)
@@ -80,14 +80,14 @@ func (j Job) readAndPublish(ctx context.Context, command string, withSettings bo
 		r.sumUp(days)
 		return r.failed(err), nil
 	}
-	found := settings(len(proof.witnesses))
-	r.withdrawEmpty(days, found)
+	settingsRead := settings(len(proof.witnesses))
+	r.withdrawEmpty(days, settingsRead)
 	r.begins(ctx, days)
 	r.sumUp(days)
 	if err := r.stageQuarantined(publishing, proof); err != nil {
 		return r.failed(err), nil
 	}
-	row, err := r.publish(ctx, publishing, found, proof)
+	row, err := r.publish(ctx, publishing, settingsRead, proof)
 	if err != nil {
 		return r.failed(err), nil
 	}

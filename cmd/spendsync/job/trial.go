@@ -27,8 +27,8 @@ type Trial struct {
 	Unread    []schema.EntityRead   // of the settings
 	Unknown   []schema.UnknownField // keys without a column
 
-	known *StoredAccount // state stored by earlier syncs; nil: none
-	run   *run
+	synced *StoredAccount // state stored by earlier syncs; nil: none
+	run    *run
 }
 
 // triedDay is the result of reading one day of the report in a trial.
@@ -42,11 +42,11 @@ type triedDay struct {
 }
 
 // Try syncs one finished day and one campaign of each status into the job's store, which must be empty, and returns
-// what was understood. known is the state that earlier syncs have stored, with which a sync would compare; nil: none.
+// what was understood. synced is the state that earlier syncs have stored, with which a sync would compare; nil: none.
 // An error means that the run did not start.
-func (j Job) Try(ctx context.Context, known *StoredAccount) (*Trial, error) {
-	t := &Trial{known: known, run: &run{}}
-	if j.trial, j.Own = known, nil; known == nil {
+func (j Job) Try(ctx context.Context, synced *StoredAccount) (*Trial, error) {
+	t := &Trial{synced: synced, run: &run{}}
+	if j.trial, j.Own = synced, nil; synced == nil {
 		j.trial = &StoredAccount{}
 	}
 	var err error
@@ -68,8 +68,8 @@ func (j Job) Try(ctx context.Context, known *StoredAccount) (*Trial, error) {
 // CampaignIDs returns the campaigns that are stored, listed by the key, or in the day's rows.
 func (t *Trial) CampaignIDs() map[string]bool {
 	ids := map[string]bool{}
-	if t.known != nil {
-		for id := range t.known.stored {
+	if t.synced != nil {
+		for id := range t.synced.stored {
 			ids[id] = true
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// hasNothing reports whether the service answered that it has no report of a day.
-func hasNothing(err error) bool {
+// isNoReport reports whether the service answered that it has no report of a day.
+func isNoReport(err error) bool {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	return ok && (e.Status == 404 || e.Status == 410 || e.Status == 204)
 }
@@ -22,16 +22,16 @@ func hasNothing(err error) bool {
 // the service has no report and a control total of 0, if no earlier day is stored and a later day has rows. The run
 // reports them once, and no later run requests them.
 func (r *run) begins(ctx context.Context, c *copiedDays) {
-	known, byDay := r.s.storedAccount(), map[schema.Date]*copiedDay{}
+	account, byDay := r.s.storedAccount(), map[schema.Date]*copiedDay{}
 	for _, d := range c.days {
 		byDay[d.Day] = d
 	}
-	first := max(r.s.plan.Reach, known.Since)
+	first := max(r.s.plan.Reach, account.Since)
 	day := first
-	for byDay[day] != nil && byDay[day].hasNothing && known.Days[day] == nil {
+	for byDay[day] != nil && byDay[day].hasNoReport && account.Days[day] == nil {
 		day++
 	}
-	if days := known.DayList(); day == first || !c.hasRows(r.s.storedAccount()) || len(days) > 0 && days[0] < day {
+	if days := account.DayList(); day == first || !c.hasRows(account) || len(days) > 0 && days[0] < day {
 		return
 	}
 	totals, err := c.totals.all(ctx)
@@ -43,7 +43,7 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 			break
 		}
 		d := byDay[r.first]
-		d.err, d.isKept, d.isBefore, d.step.Outcome = nil, false, true, "before the account"
+		d.err, d.isQuarantined, d.precedesAccount, d.step.Outcome = nil, false, true, "before the account"
 	}
 	if r.first == first {
 		return

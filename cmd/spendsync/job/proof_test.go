@@ -17,7 +17,7 @@ import (
 func readOf(t *testing.T, rows int, edit func(*dayRead)) *dayRead {
 	t.Helper()
 	const day = schema.Date(20000)
-	read := &dayRead{at: schema.InstantOf(day.End().Add(settles)), seen: extract.Evidence{Total: int64(rows)}}
+	read := &dayRead{at: schema.InstantOf(day.End().Add(controlDelay)), evidence: extract.Evidence{Total: int64(rows)}}
 	read.DayRows = transform.NewDayRows(transform.SpendContext{Day: day}, transform.NewInterner())
 	all := schematest.SpendOfSources(day, rows)
 	for i := range all {
@@ -49,7 +49,7 @@ func serviceWith(t *testing.T, line string) *service.Service {
 // TestWeigh: when a read is the day. A message names what speaks against it, and the line that may cure it.
 func TestWeigh(t *testing.T) {
 	spend, none := serviceWith(t, "report.total_rows: with_spend"), serviceWith(t, "report.total_rows: none")
-	total := func(n int64) func(*dayRead) { return func(r *dayRead) { r.seen.Total = n } }
+	total := func(n int64) func(*dayRead) { return func(r *dayRead) { r.evidence.Total = n } }
 	ofADollar := func(r *dayRead) {
 		r.Control, r.ControlTotal.Spend = schema.ControlDiffers, schema.Some(schema.Dollar)
 	}
@@ -70,24 +70,26 @@ func TestWeigh(t *testing.T) {
 		"more than stated": {edit: total(4),
 			against: "5 rows came, and total_rows is 4; what it counts is a line report.total_rows"},
 		"less than stated": {edit: total(6), against: "5 rows came, and total_rows is 6"},
-		"the sum is no substitute": {edit: func(r *dayRead) { r.seen.Total, r.Control = 6, schema.ControlMatched },
+		"the sum is no substitute": {edit: func(r *dayRead) { r.evidence.Total, r.Control = 6, schema.ControlMatched },
 			against: "total_rows is 6"},
-		"pages that do not fit": {edit: func(r *dayRead) { r.seen.Against = "page 2: total changed" },
+		"pages that do not fit": {edit: func(r *dayRead) { r.evidence.Against = "page 2: total changed" },
 			against: "page 2: total changed"},
-		"a key twice": {edit: func(r *dayRead) { r.day, r.twice = nil, "a key comes twice" },
+		"a key twice": {edit: func(r *dayRead) { r.day, r.duplicate = nil, "a key comes twice" },
 			against: "a key comes twice"},
 		"rows with spend":  {service: spend, edit: total(4)},
 		"all rows of such": {service: spend, against: "4 rows with spend came, and total_rows is 5"},
 		"no pagination": {edit: total(-1),
 			against: "5 rows came, and neither the service's own sum nor a second read"},
-		"no pagination, its sum":    {edit: func(r *dayRead) { r.seen.Total, r.Control = -1, schema.ControlMatched }},
+		"no pagination, its sum": {edit: func(r *dayRead) {
+			r.evidence.Total, r.Control = -1, schema.ControlMatched
+		}},
 		"no pagination, read alike": {edit: total(-1), alike: true},
 		"no pagination, an open day": {edit: func(r *dayRead) {
-			r.seen.Total, r.at = -1,
+			r.evidence.Total, r.at = -1,
 				schema.InstantOf(schema.Date(20000).Start())
 		}},
 		"no pagination, a full page": {edit: func(r *dayRead) {
-			r.seen.Total, r.seen.Full, r.Control = -1, true,
+			r.evidence.Total, r.evidence.Full, r.Control = -1, true,
 				schema.ControlMatched
 		}, against: "as many as a page may have"},
 		"another count, read alike": {service: none, edit: total(99), alike: true},
@@ -96,10 +98,10 @@ func TestWeigh(t *testing.T) {
 		"campaign by campaign": {edit: func(r *dayRead) { r.DayRows.Pieces = []schema.Piece{{Campaign: "C1"}} }},
 		"by campaign, one is missing": {edit: func(r *dayRead) {
 			r.DayRows.Pieces,
-				r.seen.Total = []schema.Piece{{Campaign: "C1"}}, 6
+				r.evidence.Total = []schema.Piece{{Campaign: "C1"}}, 6
 		}, against: "total_rows is 6"},
 		"by campaign, the sum": {edit: func(r *dayRead) {
-			r.DayRows.Pieces, r.seen.Total, r.Control = []schema.Piece{{Campaign: "C1"}}, 6, schema.ControlMatched
+			r.DayRows.Pieces, r.evidence.Total, r.Control = []schema.Piece{{Campaign: "C1"}}, 6, schema.ControlMatched
 		}},
 	} {
 		rows := 5
@@ -107,11 +109,11 @@ func TestWeigh(t *testing.T) {
 			rows = 0
 		}
 		read := readOf(t, rows, c.edit)
-		b := beside{day: 20000, service: c.service}
+		with := comparison{day: 20000, service: c.service}
 		if c.alike {
-			b.earlier = []string{read.hash}
+			with.earlier = []string{read.hash}
 		}
-		err := read.weigh(b)
+		err := read.checkProof(with)
 		if (err == nil) != (c.against == "") || err != nil && !strings.Contains(err.Error(), c.against) {
 			t.Errorf("%s: %v, want %q", name, err, c.against)
 		}
@@ -157,11 +159,11 @@ func TestMayReplace(t *testing.T) {
 		"nothing but refused rows": {rows: 0, edit: refused, against: "missing"},
 	} {
 		read := readOf(t, c.rows, c.edit)
-		b := beside{day: day, stored: c.stored}
+		with := comparison{day: day, stored: c.stored}
 		if c.isAgain {
-			b.waiting = read.day.KeyHash()
+			with.waiting = read.day.KeyHash()
 		}
-		waiting, err := read.mayReplace(b)
+		waiting, err := read.mayReplace(with)
 		if (err == nil) != (c.against == "") || err != nil && !strings.Contains(err.Error(), c.against) ||
 			(waiting != "") != c.waits && err != nil {
 			t.Errorf("%s: %v, waiting %q, want %q", name, err, waiting, c.against)
