@@ -80,7 +80,7 @@ func serve(ctx context.Context, service http.Handler, listener net.Listener) err
 		ReadTimeout:       30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		// No WriteTimeout: a fault may stall for as long as the client bears it.
+		// No WriteTimeout: a fault may stall a reply for as long as the client waits.
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
@@ -92,13 +92,13 @@ func serve(ctx context.Context, service http.Handler, listener net.Listener) err
 	grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		// A stalled reply never ends by itself.
+		// The grace is over: Close ends the replies that stall.
 		return server.Close()
 	}
 	return nil
 }
 
-// reachable is where a client on this machine finds the listener.
+// reachable returns the address at which clients on this machine reach the listener.
 func reachable(addr net.Addr) string {
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
@@ -113,7 +113,7 @@ func announce(stdout io.Writer, base string) {
 		base+adsim.APIPrefix, adsim.DefaultKey, base+adsim.ReportPrefix, adsim.DefaultUser, adsim.DefaultPassword)
 }
 
-// examples are a request of each API, to copy.
+// examples returns a request of each API to paste.
 func examples(service *adsim.Service, base string) string {
 	return fmt.Sprintf(`
 Ask it for the campaigns, and for the spend of today:

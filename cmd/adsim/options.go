@@ -13,7 +13,7 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// errUsage is an error in the command line that has already been printed.
+// errUsage is a mistake in the command line that was already printed.
 var errUsage = errors.New("usage")
 
 // options is the command line.
@@ -60,7 +60,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, errUsage
 	}
 	c.Accounts = make([]adsim.Config, *accounts-1)
-	for i := range c.Accounts { // as large as the first
+	for i := range c.Accounts { // as large as the first account
 		c.Accounts[i] = adsim.Config{
 			Campaigns: c.Campaigns, CreativesPerCampaign: c.CreativesPerCampaign, RowsPerDay: c.RowsPerDay,
 			Sources: c.Sources,
@@ -73,7 +73,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	return o, nil
 }
 
-// accountFlags define how large the account is and how it behaves over time.
+// accountFlags defines the flags for the size and behavior of the account.
 func (o *options) accountFlags(f *flag.FlagSet) {
 	c := &o.config
 	f.Uint64Var(&c.Seed, "seed", 1, "which account")
@@ -106,8 +106,7 @@ func printUsage(f *flag.FlagSet, stderr io.Writer) {
 	}
 }
 
-// decideControl lets anybody give orders only where anybody is on this machine,
-// unless it was asked for.
+// decideControl allows orders under /_sim/ only on a loopback address, unless -control was given.
 func (o *options) decideControl(addr net.Addr) {
 	tcp, ok := addr.(*net.TCPAddr)
 	loopback := ok && tcp.IP.IsLoopback()

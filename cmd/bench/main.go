@@ -31,7 +31,7 @@ import (
 // days is how many report days a first load reads: the reach with today.
 const days = 33
 
-// creatives is how many a campaign has.
+// creatives is the number of creatives of each campaign.
 const creatives = 10
 
 func main() {
@@ -45,7 +45,7 @@ func main() {
 
 // options is the command line.
 type options struct {
-	rows             []int // of the report
+	rows             []int // rows of the report
 	campaigns, turns int
 	dir, python      string
 }
@@ -100,7 +100,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		defer os.RemoveAll(dir)
 		o.dir = dir
 	}
-	for _, name := range []string{"adsim", "spendsync"} { // without symbols, as a release is built
+	for _, name := range []string{"adsim", "spendsync"} { // stripped, like a release
 		cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", filepath.Join(o.dir, name),
 			"spendsync/cmd/"+name)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -138,11 +138,11 @@ var peers = []struct{ name, script string }{
 // step is one measured process.
 type step struct {
 	name   string
-	before func(context.Context) error // not measured; nil: nothing
+	before func(context.Context) error // run before the measurement; nil: nothing
 	cmd    *exec.Cmd
 }
 
-// measure measures everything that concerns one size of the report, in turns.
+// measure measures one size of the report, in turns.
 func (o options) measure(ctx context.Context, rows int, progress io.Writer) (*table, *service, error) {
 	s, err := o.startService(ctx, rows)
 	if err != nil {
@@ -175,7 +175,7 @@ func (o options) measure(ctx context.Context, rows int, progress io.Writer) (*ta
 	return results, s, nil
 }
 
-// steps are the processes of a turn, each in empty folders. Those that read the same pages follow each other.
+// steps returns the processes of a turn, each with empty folders. Steps that read the same pages are neighbors.
 func (o options) steps(ctx context.Context, s *service) (all []step, err error) {
 	if err := os.RemoveAll(filepath.Join(o.dir, "store")); err != nil {
 		return nil, err

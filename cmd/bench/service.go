@@ -28,7 +28,7 @@ type service struct {
 	report, control string
 	user, password  string
 	first, today    schema.Date
-	rows            int // of the whole report
+	rows            int // rows of the whole report
 }
 
 // startService starts adsim with a stopped clock and a report of about that many rows, and requests every page once, so
@@ -77,8 +77,7 @@ func (o options) startService(ctx context.Context, rows int) (*service, error) {
 	return s, nil
 }
 
-// spendsync is a run of the binary on this service, with as many requests a minute
-// as can be set.
+// spendsync returns a command that runs the binary on this service, with the highest request limit.
 func (s *service) spendsync(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, "spendsync"), args...)
 	cmd.Env = append(append(os.Environ(), s.env...),
@@ -95,7 +94,8 @@ func (s *service) stop() {
 // reportColumns are those that spendsync requests.
 const reportColumns = "date,campaign_id,creative_id,source_id,total_spend,clicks,impressions,conversions"
 
-// warm asks for everything once that spendsync and the peers ask for, so that the service adds up its totals now.
+// warm sends every request of spendsync and the peers once, so that the service computes its totals before the
+// measurement.
 func (s *service) warm(ctx context.Context) error {
 	asked := url.Values{"include_creatives": {"true"}, "page_size": {"10000"}, "columns": {reportColumns}}
 	s.rows = 0
@@ -116,7 +116,7 @@ func (s *service) warm(ctx context.Context) error {
 	return err
 }
 
-// pages asks for every page of some days, and returns the stated number of rows.
+// pages reads every page of some days, and returns the stated number of rows.
 func (s *service) pages(ctx context.Context, first, last schema.Date, asked url.Values) (rows int, err error) {
 	asked.Set("start_date", first.String())
 	asked.Set("end_date", last.String())
@@ -168,7 +168,7 @@ func (s *service) anHourLater(ctx context.Context) error {
 	return s.restate(ctx, 10, restatement{Percent: 150, OneIn: 500})
 }
 
-// restatement is what the service is told to change.
+// restatement is the body of an order to change rows.
 type restatement struct {
 	Day     string `json:"day"`
 	Kind    string `json:"kind"`
@@ -187,7 +187,7 @@ func (s *service) restate(ctx context.Context, days int, which restatement) erro
 	return s.warm(ctx)
 }
 
-// order gives the service an order under its control, and hands its answer on.
+// order sends the service an order under /_sim/ and passes its reply on.
 func (s *service) order(ctx context.Context, method, path string, body any, answer func([]byte) error) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *service) order(ctx context.Context, method, path string, body any, answ
 	return send(req, answer)
 }
 
-// send sends a request and hands the body of its reply on.
+// send sends a request and passes the body of its reply on.
 func send(req *http.Request, body func([]byte) error) error {
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// table gathers the measurements by name.
+// table collects the measurements by name.
 type table struct {
 	names []string
 	of    map[string][]measurement
@@ -22,7 +22,7 @@ func (t *table) add(name string, m measurement) {
 	t.of[name] = append(t.of[name], m)
 }
 
-// median is the median of each figure separately.
+// median returns the medians of each figure.
 func (t *table) median(name string) measurement {
 	all := t.of[name]
 	return measurement{
@@ -32,7 +32,7 @@ func (t *table) median(name string) measurement {
 	}
 }
 
-// middle is the upper median: always one of the measured values.
+// middle returns the upper median, which is always a measured value.
 func middle[N cmp.Ordered](all []measurement, figure func(measurement) N) N {
 	var values []N
 	for _, m := range all {

@@ -53,7 +53,7 @@ func nothingToAccept(name string, undo bool, names []string) error {
 		"name one of: %s", strings.Join(names, ", "))
 }
 
-// noteState returns in some words whether a difference is accepted, and since when.
+// noteState describes whether and since when a difference is accepted.
 func noteState(n manifest.Note, c *call) string {
 	if n.Accepted == nil {
 		if n.Size == 0 {

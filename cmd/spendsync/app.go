@@ -37,7 +37,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if _, a.path, _ = strings.Cut(cmd.CommandPath(), " "); a.path == "help" {
 		a.path = "" // the list of commands describes it
 	}
-	if err != nil && a.command == "" { // arguments or flags that the library refuses
+	if err != nil && a.command == "" { // cobra refused the arguments or flags
 		err = exit.As(err, exit.ErrUsage)
 	}
 	return a.end(err)
@@ -54,7 +54,7 @@ func (a *app) end(err error) int {
 	if code == exit.Stopped && !reported {
 		err = errors.New("stopped by a signal: " + cli.Interrupted(err))
 	}
-	if code == exit.Usage && a.cfg != nil && a.cfg.LogFormat == "" { // it is for whoever wrote the command
+	if code == exit.Usage && a.cfg != nil && a.cfg.LogFormat == "" { // for the person who typed it
 		a.jsonLog = nil
 	}
 	if !reported {
@@ -82,7 +82,7 @@ func (a *app) commands() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		name, isUnknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 		meant := ""
-		if isUnknown && len(name) > 3 { // a shorter one is near to any other
+		if isUnknown && len(name) > 3 { // a shorter name resembles too many flags
 			meant = cli.DidYouMean("--"+name, flagName.FindAllString(cmd.Flags().FlagUsages(), -1))
 		}
 		wrong := exit.Usagef("%v%s", err, meant)
@@ -118,14 +118,14 @@ func (a *app) commands() *cobra.Command {
 	}
 	topics := []*cobra.Command{newConfigTopic(t), newGuideTopic(t)}
 	for _, topic := range topics {
-		topic.Hidden = true // but for help
+		topic.Hidden = true // only help lists it
 		root.AddCommand(topic)
 	}
 	root.SetHelpCommandGroupID("keep")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.Version = version() + ", DuckDB " + duck.EngineVersion()
 	root.SetVersionTemplate("spendsync {{.Version}}\n")
-	root.SetOut(a.stdout) // before the library makes commands that write there
+	root.SetOut(a.stdout) // set before cobra adds its own commands, which write there, too
 	root.SetErr(a.stderr)
 	cli.FitHelp(root, a.stdout)
 	a.begins(root)
@@ -143,15 +143,15 @@ func (a *app) commands() *cobra.Command {
 		}
 		return names, directive
 	}
-	help.Args = func(_ *cobra.Command, args []string) error { // or it would not fail
+	help.Args = func(_ *cobra.Command, args []string) error { // cobra's help accepts unknown commands
 		_, _, err := root.Find(args)
 		return err
 	}
 	return root
 }
 
-// completeNames offers a shell the names that begin as typed. A name of schema main is offered as it is asked, without
-// the schema, and working tables only to somebody who types their schema.
+// completeNames completes a name of a table, view or question. Names of schema main are offered without the schema;
+// working tables (int) are offered only after their schema is typed.
 func completeNames(all func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 		for _, name := range all() {
@@ -165,11 +165,11 @@ func completeNames(all func() []string) cobra.CompletionFunc {
 	}
 }
 
-// flagName is the name of a flag in a text of usage.
+// flagName matches a flag in a usage text.
 var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
 
-// begins completes a command and those below it: each takes no argument unless it says so, and once it runs, its name
-// is known.
+// begins prepares a command and its subcommands: a command without rules for arguments accepts none, and a command that
+// runs records its name.
 func (a *app) begins(cmd *cobra.Command) {
 	if cmd.Args == nil && cmd.HasParent() {
 		cmd.Args, cmd.ValidArgsFunction = noArguments, cobra.NoFileCompletions
@@ -185,7 +185,8 @@ func (a *app) begins(cmd *cobra.Command) {
 	}
 }
 
-// noArguments refuses a word, and names the commands that may be meant: the library does so for the root alone.
+// noArguments refuses arguments and suggests a subcommand with a similar name; cobra suggests only for the root
+// command.
 func noArguments(cmd *cobra.Command, args []string) error {
 	err := cobra.NoArgs(cmd, args)
 	if err == nil {

@@ -14,12 +14,12 @@ import (
 	"spendsync/load/duck"
 )
 
-// questionMemory is DuckDB's memory limit for SQL that somebody wrote, unless SPENDSYNC_DUCKDB_MEMORY sets another
-// one. beyondEngine is what the process may hold besides: lists and texts in the making do not count for the engine.
+// questionMemory is DuckDB's memory limit for user-written SQL, unless SPENDSYNC_DUCKDB_MEMORY sets one. beyondEngine
+// is the memory that the process may use in addition: DuckDB does not count lists and texts under construction.
 const questionMemory, beyondEngine = 1 << 30, 1 << 30
 
-// questionOptions are DuckDB's for SQL that somebody wrote, whose needs are not known. From here on the system refuses
-// this process more memory than those and [beyondEngine]; the engine then reports that it is out of memory.
+// questionOptions returns DuckDB's options for user-written SQL, whose memory use is unknown. It also limits the memory
+// of this process to those options and [beyondEngine]; at that limit the engine reports that it is out of memory.
 func (c *call) questionOptions() duck.Options {
 	o := c.loadOptions().DuckDB
 	memory, err := humanize.ParseBytes(o.Memory)
@@ -35,10 +35,10 @@ func (c *call) questionOptions() duck.Options {
 	return o
 }
 
-// stuckAfter is how long a question may go on after its time: the engine does not stop in the middle of a function.
+// stuckAfter is how long a question may run past its time limit: the engine cannot stop in the middle of a function.
 const stuckAfter = 10 * time.Second
 
-// within limits the time of an answer. If the engine still runs [stuckAfter] later, the process ends.
+// within limits the time of an answer. If the engine still runs [stuckAfter] past the limit, the process exits.
 func (c *call) within(ctx context.Context, atMost time.Duration) (context.Context, context.CancelFunc) {
 	late := fmt.Errorf("it takes longer than %v", atMost)
 	ctx, cancel := context.WithTimeoutCause(ctx, atMost, late)

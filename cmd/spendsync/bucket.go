@@ -21,7 +21,7 @@ import (
 	"spendsync/load/remote"
 )
 
-// openBucket opens the address that the caller gave, or the configuration has.
+// openBucket opens a bucket by its URL; without one, the configured bucket.
 func (c *call) openBucket(url string) (*remote.Bucket, error) {
 	if url == "" {
 		return nil, exit.Usagef("which bucket? Give its URL, such as s3://bucket/prefix, or set %sBUCKET",
@@ -41,7 +41,7 @@ func (c *call) openBucket(url string) (*remote.Bucket, error) {
 	return b, bucketErr(err)
 }
 
-// bucketErr gives an error of a bucket its exit code.
+// bucketErr adds the exit code to an error of a bucket.
 func bucketErr(err error) error {
 	for _, k := range []struct{ is, means error }{
 		{remote.ErrAddress, exit.ErrUsage}, {remote.ErrNoGeneration, exit.ErrUsage},
@@ -56,15 +56,15 @@ func bucketErr(err error) error {
 	return err
 }
 
-// addFrom adds the flag by which a command that only reads asks a bucket.
+// addFrom adds --from, which makes a read-only command read a bucket.
 func addFrom(cmd *cobra.Command, from *string) {
 	cmd.Flags().StringVar(from, "from", "", "URL of a bucket that 'spendsync push' writes: its newest generation is "+
 		"pulled into the user's cache folder and answers (default: "+config.Prefix+"BUCKET, if the data directory "+
 		"holds no store)")
 }
 
-// bucketOf returns the bucket that a command reads: the one that --from names or, if the data directory holds no store,
-// the configured one. Empty: the store on this machine.
+// bucketOf returns the URL of the bucket that a command reads: the value of --from or, if the data directory holds no
+// store, the configured bucket. Empty: the command reads the store on this machine.
 func (c *call) bucketOf(from string) string {
 	if from != "" || c.cfg.Bucket == "" || !isEmpty(c.cfg.DataDir) {
 		return from
@@ -72,14 +72,14 @@ func (c *call) bucketOf(from string) string {
 	return c.cfg.Bucket
 }
 
-// isEmpty reports whether a folder holds no store, or is not there.
+// isEmpty reports whether a folder holds no store or does not exist.
 func isEmpty(dir string) bool {
 	_, err := manifest.ReadRoot(durable.OS, dir, nil)
 	return errors.Is(err, durable.ErrEmpty)
 }
 
-// openStore reads the variables and returns the folder of the store that this command reads: a copy in the user's cache
-// folder of the bucket's generation, if a bucket is what it reads.
+// openStore reads the variables and returns the folder of the store to read. For a bucket that is a copy of its newest
+// generation in the user's cache folder.
 func (c *call) openStore(ctx context.Context, from string) (dir string, err error) {
 	if err := c.setUp(ctx); err != nil {
 		return "", err
@@ -90,7 +90,8 @@ func (c *call) openStore(ctx context.Context, from string) (dir string, err erro
 	return c.cfg.DataDir, nil
 }
 
-// pullFrom makes a copy of the bucket's generation the store of this command; without a bucket it does nothing.
+// pullFrom pulls the bucket's newest generation into the cache folder and makes that the store of this command. Without
+// a URL it does nothing.
 func (c *call) pullFrom(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
@@ -111,8 +112,8 @@ func (c *call) pullFrom(ctx context.Context, url string) error {
 	return nil
 }
 
-// push brings the store's generation to a bucket. If an earlier push has ended there and nothing is left, it begins the
-// bucket only again, when the caller says so.
+// push uploads the store's newest generation to a bucket. If an earlier push completed and the bucket is empty now,
+// push refuses unless again is set.
 func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions, again bool) (
 	done *remote.Pushed, err error) {
 	o.Dir, o.Log, o.LockWait = c.cfg.DataDir, c.log, c.cfg.LockWait
@@ -125,7 +126,7 @@ func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions,
 		err = page.Write(&b, r)
 		return b.Bytes(), err
 	}
-	// A bucket to which a push has ended, and that is empty all the same, is lost, or a share that is not mounted.
+	// An empty bucket after a completed push has lost its data, or its share is not mounted.
 	pushed := map[string]int64{}
 	if err := notice.Read(durable.OS, o.Dir, notice.Pushed, &pushed); err != nil {
 		return nil, err

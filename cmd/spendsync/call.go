@@ -21,29 +21,29 @@ import (
 	"spendsync/queries"
 )
 
-// call is one call of the program: what it was started with and, from [call.setUp] on, its configuration.
+// call is one invocation of the program: its inputs and, after [call.setUp], its configuration.
 type call struct {
 	terminal
 	now       func() time.Time
-	transport http.RoundTripper // to both interfaces; nil: the network
+	transport http.RoundTripper // for requests to both interfaces; nil: the network
 	bucket    remote.Options    // set by tests; zero: the usual pauses
 	limits    runLimits
-	grace     atomic.Int64 // how long after a signal the command may go on
+	grace     atomic.Int64 // how long the command may run after a signal
 	exit      func(int)    // os.Exit in main; nil in tests
 
-	only func([]queries.Query) []queries.Query // chooses the views that warehouses have; nil: all
+	only func([]queries.Query) []queries.Query // selects the views of the warehouse; nil: all
 
 	account, dataDir string // --account and --data-dir; empty: not given
 	configFile       string // --config; empty: the one in the working folder
-	command, path    string // the name of the command, and with those above it
+	command, path    string // the command's name; path includes its parent commands
 
 	cfg    *config.Config
 	log    *slog.Logger
-	screen *cli.Screen // nil: the variables are wrong
+	screen *cli.Screen // nil if the configuration is invalid
 	runID  string      // of the current run; on every line of its log
 }
 
-// runLimits are what a run may take. Tests have others.
+// runLimits bound the resources of a run. Tests use smaller ones.
 type runLimits struct {
 	concurrency, threads int           // days of the report at a time; DuckDB's threads, 0: one a processor
 	grace                time.Duration // how long after a signal complete data may still be published
@@ -51,12 +51,12 @@ type runLimits struct {
 
 var usual = runLimits{concurrency: 4, grace: 8 * time.Second}
 
-// scheduled are the commands that a schedule runs: their stderr is text on a terminal and JSON elsewhere, unless the
-// configuration sets the format. That of the others is text everywhere.
+// scheduled lists the commands that schedules run. They log text on a terminal and JSON elsewhere, unless LOG_FORMAT is
+// set; other commands log text.
 var scheduled = []string{"sync", "push", "pull", "rebuild", "replay", "accept", "reset"}
 
-// setUp puts the variables together: the file, the environment above it, and above both the flags. If some are wrong,
-// the others are read all the same, and the log is one of JSON: somebody must see that the run fails.
+// setUp combines the variables of the configuration file, the environment and the flags; later ones override earlier
+// ones. If some are invalid, it still reads the others and logs JSON, so that monitoring sees the failed run.
 func (c *call) setUp(ctx context.Context) (err error) {
 	environ, err := config.WithFile(c.environ, c.configFile)
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *call) loadOptions() load.Options {
 	}
 }
 
-// views are the questions that every warehouse answers by name.
+// views are the queries that every warehouse holds as views or tables.
 func (c *call) views() []duck.View {
 	asked, err := queries.Views(c.cfg.Thresholds)
 	if err != nil {

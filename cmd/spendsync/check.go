@@ -48,7 +48,7 @@ func (c *checkCommand) run(ctx context.Context) error {
 	return c.endCheck(answer)
 }
 
-// endCheck prints the answer, and ends with the code of the first line that failed.
+// endCheck prints the findings and returns an error with the exit code of the first failed check.
 func (c *checkCommand) endCheck(answer check.Findings) error {
 	if c.json {
 		if err := cli.WriteJSON(c.stdout, answer); err != nil {

@@ -32,7 +32,7 @@ import (
 type demoCommand struct {
 	*call
 	dir   string
-	rows  int // a day
+	rows  int // rows of the report a day
 	again bool
 }
 
@@ -88,8 +88,7 @@ func (d *demoCommand) run(ctx context.Context) error {
 	return d.printGoOn()
 }
 
-// place takes the folder from the flag. The variables of the caller name neither the folder nor the account of the
-// demo.
+// place sets the folder of the demo from --data-dir. The caller's variables do not count.
 func (d *demoCommand) place() error {
 	if d.account != "" && d.account != demoAccount {
 		return exit.Advise(exit.Usagef("--account %s: the account of the demo is %q", d.account, demoAccount),
@@ -99,7 +98,7 @@ func (d *demoCommand) place() error {
 	return nil
 }
 
-// demoDir is the folder of the demo unless a flag names another, and demoAccount its account.
+// demoDir is the folder of the demo unless --data-dir names another; demoAccount is its account.
 const (
 	demoDir     = "demo-data"
 	demoAccount = "demo"
@@ -126,7 +125,7 @@ func (d *demoCommand) play(ctx context.Context, folder *shop.Folder) (err error)
 		return durable.Storage(err)
 	}
 	defer func() {
-		if rmErr := os.RemoveAll(temp); err == nil { // how a sync ended is not wrapped
+		if rmErr := os.RemoveAll(temp); err == nil { // return the error of a sync unwrapped
 			err = rmErr
 		}
 	}()
@@ -149,8 +148,8 @@ func (d *demoCommand) play(ctx context.Context, folder *shop.Folder) (err error)
 	return folder.Finish()
 }
 
-// syncs syncs the account at every instant of the story. Only the last makes the views and
-// marts, a quarter of each sync: the earlier generations are never queried.
+// syncs runs a sync at each time of the story. Only the last one makes the views and marts, which take a quarter of a
+// sync: nobody queries the earlier generations.
 func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 	times, real := s.Times(), d.now
 	defer func() { d.now, d.only = real, nil }()
@@ -175,7 +174,7 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 			return err
 		}
 		last, err := r.serviceJob(ctx, func(j job.Job, ctx context.Context) (*job.Result, error) {
-			j.Progress = nil // the bar of the syncs is all
+			j.Progress = nil // the only bar counts the syncs
 			return j.Sync(ctx)
 		})
 		if err != nil {
@@ -195,7 +194,7 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 	return nil
 }
 
-// printGoOn prints commands for looking further. They work as printed, in the folder where the demo was started.
+// printGoOn prints commands for a closer look. They work as printed, in the folder where the demo was started.
 func (d *demoCommand) printGoOn() error {
 	text := "Go on:\n"
 	of := []string{"--config", filepath.Join(d.dir, config.FileName)}
@@ -235,7 +234,7 @@ func serve(h http.Handler) (url string, stop func(), err error) {
 	return "http://" + l.Addr().String(), func() { srv.Close() }, nil
 }
 
-// withoutOurs drops our own variables: the demo runs on its own.
+// withoutOurs removes the variables of spendsync: the demo has its own.
 func withoutOurs(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		return strings.HasPrefix(kv, config.Prefix)

@@ -14,7 +14,7 @@ import (
 	"spendsync/queries"
 )
 
-// guideName is the name of the guide next to a store: people and assistants who look into the folder find it.
+// guideName is the guide's file name in the data directory, for people and assistants who look there.
 const guideName = "GUIDE.md"
 
 // newGuideTopic is "help guide": one page for analysts and AI assistants, which is also the instructions of
@@ -34,8 +34,8 @@ func newGuideTopic(t *terminal) *cobra.Command {
 	return cmd
 }
 
-// placeGuide writes the guide next to a store, or updates the existing one. A file with another title is not ours,
-// and stays. Numbers never depend on it: failures here are only logged.
+// placeGuide writes or updates the guide in the data directory. It does not replace a file with another title. An error
+// is only logged: no number depends on the guide.
 func (c *call) placeGuide(dir string) {
 	path := filepath.Join(dir, guideName)
 	old, err := cli.ReadFile(path, 1<<20)

@@ -31,7 +31,7 @@ type initCommand struct {
 	*call
 	in     io.Reader
 	lines  *bufio.Reader
-	values map[string]string // by variable; those of the files that an earlier init wrote
+	values map[string]string // by variable; at first those of an earlier init
 }
 
 func newInitCommand(a *call) *cobra.Command {
@@ -68,7 +68,7 @@ func (c *initCommand) run(ctx context.Context) error {
 			return err
 		}
 		fmt.Fprintf(c.stdout, "\nWritten: %s, %s, %s. Checking:\n\n", config.FileName, keyFile, passwordFile)
-		c.environ = environ // without the last answers
+		c.environ = environ // drop the variables of the last round
 		err = (&checkCommand{c.call}).run(ctx)
 		if err == nil {
 			fmt.Fprintf(c.stdout, "\nNext: %s\n", typed("sync"))
@@ -81,7 +81,7 @@ func (c *initCommand) run(ctx context.Context) error {
 	}
 }
 
-// question is one question of init, and the variable that has the answer.
+// question asks for the value of one variable.
 type question struct {
 	name, text, usual string
 	secret            bool
@@ -97,7 +97,7 @@ var questions = []question{
 	{"DATA_DIR", "Folder of the store", "data", false},
 }
 
-// readOwn reads the values that an earlier init has written, and refuses files of others.
+// readOwn reads the answers of an earlier init, and refuses to replace files that init did not write.
 func (c *initCommand) readOwn() error {
 	c.values = map[string]string{}
 	text, err := cli.ReadFile(config.FileName, cli.MaxSecret)
@@ -125,7 +125,7 @@ func (c *initCommand) readOwn() error {
 	return nil
 }
 
-// ask asks all questions, and reports whether an answer is another than before.
+// ask asks all questions and reports whether an answer changed.
 func (c *initCommand) ask(ctx context.Context) (changed bool, err error) {
 	for _, q := range questions {
 		answer, err := c.answer(ctx, q)
@@ -138,8 +138,8 @@ func (c *initCommand) ask(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// write writes the files, with whole paths: a scheduler starts the command in another folder. After an error each file
-// is either complete or unchanged.
+// write writes the files with absolute paths, because a scheduler starts the command in another folder. After an error
+// each file is either complete or unchanged.
 func (c *initCommand) write() error {
 	var lines [][2]string
 	for _, q := range questions {
@@ -168,8 +168,8 @@ func (c *initCommand) write() error {
 	return nil
 }
 
-// answer asks until the answer is usable. An empty answer is the last one, or the usual one. Without a terminal the
-// answers are lines of stdin, and the first one that is not usable ends the command.
+// answer repeats a question until its answer is valid. An empty answer keeps the previous answer or the default.
+// Without a terminal each answer is a line of stdin, and the first invalid one ends the command.
 func (c *initCommand) answer(ctx context.Context, q question) (string, error) {
 	kept := cmp.Or(c.values[q.name], q.usual)
 	offer := ""
@@ -198,7 +198,7 @@ func (c *initCommand) answer(ctx context.Context, q question) (string, error) {
 	}
 }
 
-// refuses returns why an answer cannot be right; empty: it may be.
+// refuses returns why an answer is invalid, or an empty text.
 func (q question) refuses(answer string) string {
 	switch {
 	case answer == "":
@@ -214,7 +214,7 @@ func (c *initCommand) onTerminal() bool {
 	return ok && cli.IsTerminal(f)
 }
 
-// read reads a line; a secret is not echoed. A signal ends the wait and gives the terminal its echo back.
+// read reads a line; a secret is not echoed. If a signal ends the wait, read restores the terminal's echo.
 func (c *initCommand) read(ctx context.Context, secret bool) (string, error) {
 	type answer struct {
 		text string

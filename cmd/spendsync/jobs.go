@@ -17,14 +17,13 @@ import (
 	"spendsync/schema"
 )
 
-// startJob is one of the methods of a job that run it.
+// startJob runs a job: [job.Job.Sync] or another of its methods.
 type startJob func(job.Job, context.Context) (*job.Result, error)
 
 // runner runs jobs, and reports how they end.
 type runner struct{ *call }
 
-// newJob wires a job to the variables and to the terminal. It asks nothing of the
-// service.
+// newJob makes a job from the configuration. It sends no request.
 func (r *runner) newJob() job.Job {
 	cfg := r.cfg
 	return job.Job{
@@ -38,8 +37,7 @@ func (r *runner) newJob() job.Job {
 	}
 }
 
-// runJob runs a job that reads from the service, and reports its end: to Prometheus
-// however it ends, in JSON, and as the last line.
+// runJob runs a job that reads from the service. It reports the end to Prometheus, in JSON and as the last line.
 func (r *runner) runJob(ctx context.Context, start startJob) error {
 	facts := &metrics.Inputs{Start: r.now()}
 	err := r.setUp(ctx)
@@ -67,21 +65,21 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 	return r.endJob(result, summary(result, r.now().Sub(facts.Start))...)
 }
 
-// printResult prints the result for a program. If it cannot be printed, the run's work stands: the
-// error reports both.
+// printResult prints the result as JSON, if --json is set. After a failed write the run's work stands; the error
+// describes both.
 func (r *runner) printResult(result *job.Result) error {
 	if !r.json {
 		return nil
 	}
 	err := cli.WriteJSON(r.stdout, result.Run)
-	if err == nil || result.Run.ExitCode != exit.OK { // the run's own end matters more
+	if err == nil || result.Run.ExitCode != exit.OK { // the run's own failure matters more
 		return nil
 	}
 	return fmt.Errorf("%s; but this could not be written to stdout: %w", result.Run.Message.V, err)
 }
 
-// readAndPublish runs the job. If the store has a bucket, an empty volume begins with what that has, and what was
-// published is pushed.
+// readAndPublish runs the job. With a bucket, an empty data directory starts from the bucket's generation, and the new
+// generation is pushed.
 func (r *runner) readAndPublish(ctx context.Context, start startJob) (*job.Result, error) {
 	if r.cfg.Bucket == "" {
 		return r.serviceJob(ctx, start)
@@ -100,7 +98,7 @@ func (r *runner) readAndPublish(ctx context.Context, start startJob) (*job.Resul
 	return result, err
 }
 
-// serviceJob runs a job that asks the service. The variables have been read.
+// serviceJob runs a job that reads from the service, after setUp.
 func (r *runner) serviceJob(ctx context.Context, start startJob) (result *job.Result, err error) {
 	j := r.newJob()
 	if j.Report, err = r.cfg.ReportClient(r.clientOptions()); err != nil {
@@ -125,7 +123,7 @@ func (r *runner) serviceJob(ctx context.Context, start startJob) (result *job.Re
 	return result, nil
 }
 
-// runRepair runs a job that asks nothing of the service, and reports its end.
+// runRepair runs a job that sends no request, and reports its end.
 func (r *runner) runRepair(ctx context.Context, start startJob) error {
 	if err := r.setUp(ctx); err != nil {
 		return err
@@ -141,7 +139,7 @@ func (r *runner) runRepair(ctx context.Context, start startJob) error {
 	return r.endJob(result, "generation", result.Run.Generation)
 }
 
-// endJob logs the one summary line, last of all, and returns the job's end.
+// endJob logs the summary, which is the last line of the log, and returns the outcome.
 func (r *runner) endJob(result *job.Result, attrs ...any) error {
 	row := result.Run
 	r.lastLines(levelOf(int(row.ExitCode)), explain.Run(result), int(row.ExitCode), attrs...)
@@ -162,8 +160,8 @@ func levelOf(code int) slog.Level {
 	return slog.LevelError
 }
 
-// beginWith brings an empty data directory to the bucket's generation, so that a run goes on where the last one ended
-// on another volume. A bucket to which nothing has been pushed is the beginning of a store.
+// beginWith pulls the bucket's generation into an empty data directory, so that a run on a new volume continues from
+// the last one. If the bucket is empty, the run begins a new store.
 func (r *runner) beginWith(ctx context.Context, b *remote.Bucket) error {
 	dir := r.cfg.DataDir
 	if !isEmpty(dir) {
@@ -181,10 +179,10 @@ func (r *runner) beginWith(ctx context.Context, b *remote.Bucket) error {
 	return bucketErr(err)
 }
 
-// pushResult brings what a run has published to the bucket. If that fails, the run has published all the same: it ends
-// with exit 4, and the next one pushes both.
+// pushResult pushes the published generation to the bucket. After a failed push the run ends with exit 4, and the next
+// run pushes both generations.
 func (r *runner) pushResult(ctx context.Context, b *remote.Bucket, result *job.Result) {
-	if ctx.Err() != nil { // a signal has ended the run: the generation may still arrive within the grace
+	if ctx.Err() != nil { // after a signal the push has the grace period
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.limits.grace, pushGrace))
 		defer cancel()
 		ctx = within
@@ -202,7 +200,7 @@ func (r *runner) pushResult(ctx context.Context, b *remote.Bucket, result *job.R
 	}
 }
 
-// incomplete adds to the end of a run that published.
+// incomplete adds a failure to the result of a run that published: exit 0 becomes 4.
 func incomplete(result *job.Result, cause error, happened string) {
 	if result.Run.ExitCode == exit.OK {
 		result.Run.ExitCode, result.Run.Outcome = exit.Partial, exit.About(exit.Partial).Means

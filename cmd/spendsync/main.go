@@ -17,7 +17,7 @@ import (
 
 func main() { runMain(newApp(os.Environ(), os.Stdout, os.Stderr)) }
 
-// runMain runs the process for an application: main's, or a test's.
+// runMain runs an application as this process; tests run it, too.
 func runMain(a *app) {
 	// The first signal asks to stop: complete days and entities are still published. A second one
 	// has its usual effect at once; nothing published is harmed.

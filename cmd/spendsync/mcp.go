@@ -47,7 +47,7 @@ func (c *mcpCommand) run(ctx context.Context, stdin io.Reader) error {
 	w := assistant.Warehouse{Store: store.open, Account: c.account, Options: c.questionOptions(),
 		Within: c.within, Describe: dictionary.DescribeAll}
 	if err := store.try(ctx, w.Options); err != nil {
-		return err // before an assistant is told that there are tools
+		return err // fail before the assistant sees the tools
 	}
 	return assistant.NewServer(w, version()).Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(stdin),
 		Writer: nopWriteCloser{c.stdout}})
@@ -57,7 +57,7 @@ type nopWriteCloser struct{ io.Writer }
 
 func (nopWriteCloser) Close() error { return nil }
 
-// servedStore is the store of a command that continues to answer while new generations are published.
+// servedStore is the store of a command that keeps answering while new generations are published.
 type servedStore struct {
 	*call
 	from string
@@ -66,10 +66,11 @@ type servedStore struct {
 	pulledAt time.Time
 }
 
-// pullEvery is the time between two questions to the bucket.
+// pullEvery is the interval at which the bucket is asked for a new generation.
 const pullEvery = time.Minute
 
-// open returns the folder and its generation. An answer that starts during a publication may be of the next one.
+// open returns the folder of the store and its manifest. An answer that starts during a publication may come from the
+// next generation.
 func (s *servedStore) open(ctx context.Context) (dir string, m *manifest.Manifest, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +87,7 @@ func (s *servedStore) open(ctx context.Context) (dir string, m *manifest.Manifes
 	return dir, m, nil
 }
 
-// try returns the error that every answer would be.
+// try opens the store once and returns the error that every answer would meet.
 func (s *servedStore) try(ctx context.Context, o duck.Options) error {
 	dir, _, err := s.open(ctx)
 	if err != nil {

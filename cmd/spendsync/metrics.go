@@ -10,8 +10,8 @@ import (
 	"spendsync/cmd/spendsync/metrics"
 )
 
-// sendMetrics writes and pushes the metrics of a run that has ended. What goes
-// wrong is a warning: the run's own end does not depend on who watches it.
+// sendMetrics writes and pushes the metrics of a run that has ended. A failure is only a warning: monitoring does not
+// affect how the run ends.
 func (r *runner) sendMetrics(ctx context.Context, f *metrics.Inputs) {
 	to, log := r.cfg, r.log
 	gateway, err := to.Gateway()
@@ -46,8 +46,8 @@ func (r *runner) sendMetrics(ctx context.Context, f *metrics.Inputs) {
 	}
 }
 
-// besideMetrics returns the file of verify --from, next to the file of sync, which it would otherwise replace:
-// spendsync.prom becomes spendsync-verify.prom.
+// besideMetrics returns the metrics file of verify --from, so that it does not replace the file of sync:
+// spendsync-verify.prom for spendsync.prom.
 func besideMetrics(file string) string {
 	ending := filepath.Ext(file)
 	return strings.TrimSuffix(file, ending) + "-verify" + ending

@@ -16,7 +16,7 @@ import (
 	"spendsync/schema"
 )
 
-// ownFiles reads the operator's own files when a run wants them; nil: there are none.
+// ownFiles returns the function by which a run reads the operator's own files; nil if none are configured.
 func (r *runner) ownFiles(dir string) job.ReadOwn {
 	if len(r.cfg.Payouts) == 0 {
 		return nil
@@ -31,8 +31,8 @@ func (r *runner) ownFiles(dir string) job.ReadOwn {
 	}
 }
 
-// takeOwn reads the operator's own files after a run that has published, as a run of its own. The process ends with the
-// graver code of both.
+// takeOwn runs the job of the operator's own files after a run that has published. The process ends with the graver of
+// the two exit codes.
 func (r *runner) takeOwn(ctx context.Context, j job.Job, result *job.Result) {
 	if j.Own == nil || !result.Run.Published || ctx.Err() != nil {
 		return

@@ -86,7 +86,7 @@ func (c *pullCommand) run(ctx context.Context, args []string) (err error) {
 	return c.answer(done, pulledText(dir, done)+"\n")
 }
 
-// wrongUsage returns what is wrong with the folder or with flags together.
+// wrongUsage returns what is wrong with the folder or the combination of flags.
 func (c *pullCommand) wrongUsage(dir string) error {
 	switch {
 	case c.generation < 0:
@@ -110,7 +110,7 @@ func pulledText(dir string, done *remote.Pulled) string {
 		cli.Grouped(done.Received/1000))
 }
 
-// watchBucket follows the bucket. What goes wrong once is logged, and tried again.
+// watchBucket pulls each new generation. After a failure it logs the error and tries again.
 func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remote.PullOptions) error {
 	tick := time.NewTicker(c.every)
 	defer tick.Stop()
@@ -134,7 +134,7 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 	})
 }
 
-// timeOf parses an instant, or a day of Chicago, which means the end of that day.
+// timeOf parses an instant, or a Chicago day, which stands for the end of that day.
 func timeOf(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -32,11 +32,10 @@ type queryCommand struct {
 	rows    int64
 	from    string
 	timeout time.Duration
-	width   int // of a table without a terminal; 0: as wide as it gets
+	width   int // width of a table that is not on a terminal; 0: unlimited
 }
 
-// maxTableRows is the default number of rows that a terminal shows: more rows would only scroll the
-// first ones out of sight.
+// maxTableRows is the default number of rows on a terminal: more would scroll the first ones out of sight.
 const maxTableRows = 100
 
 func newQueryCommand(a *call) *cobra.Command {
@@ -92,7 +91,7 @@ store of several accounts publishes one for each.
 	flags.StringVar(&c.format, "format", "", "table, csv, json, parquet or xlsx (default: table on a "+
 		"terminal, else by the ending of --out, else csv); of sources_to_block also ids or request: its block lists, "+
 		"ready to paste")
-	// fails only without the flag
+	// cannot fail: the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(answer.FormatNames(),
 		cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&c.out, "out", "", "file to write the answer to; it appears when it is whole")
@@ -135,15 +134,15 @@ func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdi
 	return c.query(ctx, q, format)
 }
 
-// about reports whether a flag of an answer was given.
+// about reports whether a flag that needs a question was given.
 func (c *queryCommand) about() bool {
 	return c.format != "" || c.out != "" || c.raw || c.wide || c.rows >= 0 || len(c.params) > 0 || c.from != ""
 }
 
-// beginsSQL are words that begin SQL and name no question.
+// beginsSQL lists words that begin SQL and are no names of questions.
 var beginsSQL = []string{"SELECT", "WITH", "FROM", "DESCRIBE", "SHOW", "SUMMARIZE"}
 
-// question is what the caller asks.
+// question returns the question that the arguments name or contain.
 func (c *queryCommand) question(args []string, stdin io.Reader, f answer.Format) (q answer.Question, err error) {
 	name := strings.Join(args, "")
 	word, _, _ := strings.Cut(name, " ")
@@ -160,7 +159,7 @@ func (c *queryCommand) question(args []string, stdin io.Reader, f answer.Format)
 	return answer.Find(name, c.params)
 }
 
-// query asks and writes the answer.
+// query answers a question and writes the answer.
 func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Format) error {
 	dir := c.cfg.DataDir
 	if err := cli.CheckFile("--out", c.out, dir); err != nil {
@@ -194,10 +193,10 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 	return errors.Join(c.queryErr(err, dir, q.Asks != "" && !q.Written), result.Close())
 }
 
-// companion is the suffix of the file with the facts of an answer, next to the file with the answer.
+// companion is the suffix of the file that holds the facts of an answer, beside the answer's file.
 const companion = ".notes.txt"
 
-// writeFacts writes the facts of an answer for programs: next to the file of the answer, or to stderr.
+// writeFacts writes the facts of an answer that is not a table: to the companion file, or to stderr.
 func (c *queryCommand) writeFacts(facts []string) error {
 	if c.out == "" {
 		for _, line := range facts {
@@ -215,8 +214,7 @@ func (c *queryCommand) writeFacts(facts []string) error {
 	})
 }
 
-// queryErr turns an error in the question into a usage error, with the place in the SQL above the
-// last line.
+// queryErr turns a mistake in the question into a usage error. It first prints the place in the SQL.
 func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 	var q *duck.QueryError
 	var other *duck.OtherVersionError
@@ -240,14 +238,14 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 			"ask for fewer days or rows; SPENDSYNC_DUCKDB_MEMORY allows more in memory")
 	case isParam:
 		return exit.Usagef("--param %s", about)
-	case named: // it is a question of ours that failed, and nobody's SQL
+	case named: // a ready question failed: the user wrote no SQL to correct
 		return fmt.Errorf("the ready question cannot be answered: %s", message)
 	}
 	return exit.Advise(exit.Usagef("%s", message),
 		"correct the SQL; 'spendsync tables' names the tables, 'spendsync tables TABLE' their columns")
 }
 
-// rendering returns the answer with the form, width and colors that suit the output.
+// rendering returns the answer with the width and colors of the output.
 func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.Rendering {
 	n := answer.Rendering{Result: result, Question: q, Terminal: c.out == "" && cli.IsTerminal(c.stdout),
 		Raw: c.raw, Wide: c.wide, MaxRows: max(0, c.rows), Width: c.width}
@@ -259,7 +257,7 @@ func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.
 	return n
 }
 
-// answerFormat is the format that the caller chose, or the one that suits the output.
+// answerFormat returns the format of --json, --format or, without them, the one that suits the output.
 func (c *queryCommand) answerFormat() (answer.Format, error) {
 	switch {
 	case c.json && c.format != "" && c.format != "json":
@@ -274,7 +272,7 @@ func (c *queryCommand) answerFormat() (answer.Format, error) {
 	return answer.FormatOf(c.out)
 }
 
-// fits returns an error if a format does not go with the output or with a flag.
+// fits returns an error if a format does not go with the output or another flag.
 func (c *queryCommand) fits(f answer.Format) error {
 	switch isTable := f.Name == "table"; {
 	case f.IsBinary && c.out == "" && cli.IsTerminal(c.stdout):

@@ -26,7 +26,7 @@ type reportCommand struct {
 	summary bool
 }
 
-// pageName and summaryName are the files that are written unless --out names another one.
+// pageName and summaryName are the default names of the written files.
 const pageName, summaryName = "spendsync-report.html", "spendsync-summary.html"
 
 func newReportCommand(a *call) *cobra.Command {
@@ -92,7 +92,7 @@ func (c *reportCommand) run(ctx context.Context) error {
 	return c.reportWritten(c.out, r)
 }
 
-// reportWritten prints where the report is and as of when it holds.
+// reportWritten prints the path of the file and the time of its numbers.
 func (c *reportCommand) reportWritten(out string, r page.Page) error {
 	full, err := filepath.Abs(out)
 	if err != nil {

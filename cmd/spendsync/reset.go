@@ -27,7 +27,7 @@ Other accounts stay unchanged.`,
 	}
 }
 
-// reset moves an account aside. Its name on the command line is the confirmation: a variable names none here.
+// reset moves an account aside. The account must be named by --account, as a confirmation; the variable does not count.
 func (c *call) reset(ctx context.Context) (err error) {
 	if err := c.setUp(ctx); err != nil {
 		return err

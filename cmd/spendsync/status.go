@@ -21,7 +21,7 @@ import (
 	"spendsync/schema"
 )
 
-// accountStatus is one account's part of the answer.
+// accountStatus is the part of the answer about one account.
 type accountStatus struct {
 	Account     string                `json:"account"`
 	LastRun     *schema.Run           `json:"last_run"`
@@ -36,13 +36,14 @@ type accountStatus struct {
 	Quarantined []quarantinedDay      `json:"days_in_quarantine"`
 }
 
-// quarantinedDay is a day that could not be proven, and whose replies are kept.
+// quarantinedDay is a day whose replies are kept because they do not prove it.
 type quarantinedDay struct {
 	Day     schema.Date    `json:"day"`
 	ReadAt  schema.Instant `json:"read_at"`
 	Version string         `json:"version"` // that could not prove it
 	Reason  string         `json:"reason"`
-	// IsNothing: the service states that it has nothing of the day, so no version can prove it by that.
+	// IsNothing reports that the service answered that it has nothing for the day, so that no version can prove it from
+	// these replies.
 	IsNothing bool `json:"is_nothing,omitzero"`
 }
 
@@ -51,7 +52,7 @@ type storeStatus struct {
 	Generation  int64           `json:"generation"`
 	PublishedAt schema.Instant  `json:"published_at"`
 	Accounts    []accountStatus `json:"accounts"`
-	// Unfinished is a commit that has started but not ended; absent: there is none.
+	// Unfinished is a commit that started and did not end; nil if there is none.
 	Unfinished *commit.Unfinished `json:"unfinished_commit,omitempty"`
 }
 
@@ -126,7 +127,7 @@ func (c *statusCommand) status(dir string) (*storeStatus, error) {
 	return st, nil
 }
 
-// ofAccount is the state of one account.
+// ofAccount returns the status of one account.
 func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s accountStatus, err error) {
 	s = accountStatus{Account: name, States: map[string]int{}, Coverage: known.Coverage(name, c.now()),
 		Unknown: known.Unknown, Pinned: known.Pinned, Notes: known.Notes}
@@ -150,7 +151,7 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 		return s, err
 	}
 	for _, d := range kept {
-		if d.IsNothing() && d.Date < known.Since { // it is before the account's first day
+		if d.IsNothing() && d.Date < known.Since { // the day precedes the account's first day
 			continue
 		}
 		s.Quarantined = append(s.Quarantined, quarantinedDay{d.Date, d.ReadAt, d.Version, d.Reason, d.IsNothing()})
@@ -158,7 +159,7 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 	return s, nil
 }
 
-// dayMark is how a state looks: a sign that needs no color, and a color.
+// dayMark shows a day's state by a sign, which needs no color, and by a color.
 type dayMark struct {
 	state, sign, means string
 	color              text.Color
@@ -232,8 +233,8 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 	}
 }
 
-// tellQuarantine names the days whose replies wait for a version that can prove them, and those that the service has
-// not.
+// tellQuarantine prints the days whose replies wait for a version that can prove them, and the days that the service
+// refuses.
 func tellQuarantine(fact func(about, format string, args ...any), kept []quarantinedDay) {
 	days := map[bool][]schema.Date{}
 	last := map[bool]quarantinedDay{}
@@ -264,7 +265,7 @@ func twins(all []accountStatus, of accountStatus) string {
 	return ", which is here as " + strings.Join(names, ", ") + ", too: sums over all accounts count it twice"
 }
 
-// printCalendar draws a week a line, Monday first.
+// printCalendar prints a line for each week, Monday first.
 func printCalendar(w io.Writer, coverage []schema.DayCoverage, weeks int, color bool) {
 	if len(coverage) == 0 {
 		return

@@ -9,16 +9,15 @@ import (
 	"spendsync/cmd/spendsync/explain"
 )
 
-// lastMoment is how long after the grace a command may take to report how it ended.
-// With the default grace a signal ends everything within 10 seconds.
+// lastMoment is how long past the grace period a command may take to report its end. With the default grace period a
+// signal ends everything within 10 seconds.
 const lastMoment = 1500 * time.Millisecond
 
-// pushGrace is the grace of a run with a bucket: what it has published is pushed.
+// pushGrace is the grace period of a run with a bucket, which still pushes what it has published.
 const pushGrace = 100 * time.Second
 
-// endAfterSignal ends the process when a command outlasts the grace after a signal, whatever the
-// delay: a hanging disk, or a log without a reader. The store survives that as it survives any
-// kill.
+// endAfterSignal exits the process when a command runs past the grace period, for example because a disk hangs or
+// nobody reads its log. The store survives this like any kill.
 func (a *app) endAfterSignal(ctx context.Context) {
 	if a.exit == nil {
 		return
@@ -33,14 +32,13 @@ func (a *app) endAfterSignal(ctx context.Context) {
 		}()
 		select {
 		case <-logged:
-		case <-time.After(lastMoment / 3): // what holds the command up may be the log itself
+		case <-time.After(lastMoment / 3): // the log itself may be what hangs
 		}
 		a.exit(exit.Stopped)
 	})
 }
 
-// lastCall returns the context of a run's last calls, such as its metrics and notices: they may take a few seconds,
-// and after a signal even less.
+// lastCall returns the context for a run's final metrics and notices: a few seconds, and less after a signal.
 func (c *call) lastCall(ctx context.Context) (context.Context, context.CancelFunc) {
 	patience := 5 * time.Second
 	if ctx.Err() != nil {

@@ -48,14 +48,14 @@ you like: it reads young days every time and the others once in ` + config.Prefi
 func (r *runner) backfill(ctx context.Context, from, to string) error {
 	return r.runJob(ctx, func(j job.Job, ctx context.Context) (*job.Result, error) {
 		first, last, err := daysBetween(from, to, schema.DateOf(r.now()))
-		if err != nil { // who watches the runs hears of this one, too
+		if err != nil { // after runJob has begun, so that monitoring sees this failure, too
 			return nil, err
 		}
 		return j.Backfill(ctx, first, last)
 	})
 }
 
-// daysBetween reads the two ends of a range of days.
+// daysBetween parses the two ends of a range of days.
 func daysBetween(from, to string, today schema.Date) (first, last schema.Date, err error) {
 	if from == "" {
 		return 0, 0, exit.Advise(exit.Usagef("--to %s has no --from", to), "give the first day, such as --from %s",
@@ -68,7 +68,7 @@ func daysBetween(from, to string, today schema.Date) (first, last schema.Date, e
 	return first, last, err
 }
 
-// dayOf reads the day of a flag; without one it is usual.
+// dayOf parses the day of a flag; without one it returns the usual day.
 func dayOf(flag, text string, usual, example schema.Date) (schema.Date, error) {
 	if text == "" {
 		return usual, nil
@@ -80,7 +80,7 @@ func dayOf(flag, text string, usual, example schema.Date) (schema.Date, error) {
 	return d, nil
 }
 
-// newRepairCommand has the commands that publish without reading the service.
+// newRepairCommand groups the commands that publish without reading the service.
 func newRepairCommand(c *call) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "repair", Short: "Build again, replay stored replies, accept a note, move an account aside",

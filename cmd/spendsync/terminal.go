@@ -11,12 +11,12 @@ import (
 	"spendsync/cmd/spendsync/explain"
 )
 
-// terminal is where a command answers, and how: to a person or to a program.
+// terminal holds the streams of a command, and whether a person or a program reads them.
 type terminal struct {
 	stdout, stderr io.Writer
-	environ        []string     // our variables among them
-	json           bool         // --json: the answer
-	jsonLog        *slog.Logger // of the end of the command; nil: it is text
+	environ        []string     // including the variables of spendsync
+	json           bool         // --json: answers are JSON
+	jsonLog        *slog.Logger // for the end of the command; nil: its end is text
 }
 
 // print writes a text for a person.
@@ -33,7 +33,7 @@ func (t *terminal) answer(answer any, text string) error {
 	return t.print(text)
 }
 
-// endIncomplete ends a command that did what matters and could not do the rest.
+// endIncomplete ends a command whose main work succeeded and the rest failed: exit 4.
 func (t *terminal) endIncomplete(happened string) error {
 	happened = cli.OneLine(happened)
 	t.lastLines(slog.LevelWarn, explain.Sentence(happened, exit.Partial), exit.Partial)

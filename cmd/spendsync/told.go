@@ -21,8 +21,7 @@ import (
 	"spendsync/schema"
 )
 
-// told is what one run reports to others: its heartbeat, and notices of findings. Its failures are
-// warnings.
+// told reports one run to others: a heartbeat, and notices of findings. A failure to report is only a warning.
 type told struct {
 	runner *runner
 	log    *slog.Logger
@@ -31,8 +30,7 @@ type told struct {
 	wanted map[string]bool
 }
 
-// newTold reads the addresses. They count even if another variable is wrong: that run fails, and
-// somebody should hear of it.
+// newTold reads the addresses even if another variable is invalid: that run fails, and somebody should hear of it.
 func (r *runner) newTold() *told {
 	t := &told{runner: r, log: r.log}
 	cfg := r.cfg
@@ -55,7 +53,7 @@ func (r *runner) newTold() *told {
 	return t
 }
 
-// start reports that the run has started. It may take the time of one last call.
+// start reports that the run has started, within the time of one last call.
 func (t *told) start(ctx context.Context) {
 	within, cancel := t.runner.lastCall(ctx)
 	defer cancel()
@@ -93,7 +91,7 @@ func (t *told) end(ctx context.Context, code int, result *job.Result) {
 	_ = g.Wait() // its functions return nil
 }
 
-// run is what this run knows: its own end, and what the published generation shows.
+// run returns the findings of this run: those of its own end, and those of the published generation.
 func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run {
 	run := notice.Run{At: t.runner.now().UTC()}
 	published, known := t.published(ctx, &run.Generation)
@@ -121,9 +119,9 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 	return run
 }
 
-// published asks the published generation for its findings, and reports whether it answered.
+// published queries the published generation for findings, and reports whether it answered.
 func (t *told) published(ctx context.Context, generation *int64) (all []notice.Finding, known bool) {
-	if t.runner.screen == nil || ctx.Err() != nil { // the variables are wrong
+	if t.runner.screen == nil || ctx.Err() != nil { // the configuration is invalid
 		return nil, false
 	}
 	m, err := manifest.Read(t.teller.Dir)
@@ -160,10 +158,10 @@ func (t *told) ask(ctx context.Context) (all []notice.Finding, err error) {
 	return all, nil
 }
 
-// maxUnverified is how long after a verified backup somebody should hear that none has followed.
+// maxUnverified is the age of the last verified backup from which on a notice is sent.
 const maxUnverified = 8 * 24 * time.Hour
 
-// backup is a finding if a backup was verified once, and none since for long.
+// backup returns a finding if the last verified backup is older than [maxUnverified]. Stores without any get none.
 func (t *told) backup(now time.Time) (all []notice.Finding, err error) {
 	var at time.Time
 	err = notice.Read(durable.OS, t.teller.Dir, notice.Verified, &at)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// typed returns a command line for a person to type, beginning with what started this process: the
-// program's name, or "go run", which deletes its program at the end.
+// typed returns a command line to paste. It begins as this process was started: with the program's name or, since 'go
+// run' deletes its program, with 'go run'.
 func typed(args ...string) string {
 	words := []string{program()}
 	for _, arg := range args {
@@ -24,7 +24,7 @@ func program() string {
 	return shellQuote(os.Args[0])
 }
 
-// plainPath needs no quotes in a shell.
+// plainPath matches paths that need no quotes in a shell.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./+:@%=-]+$`)
 
 func shellQuote(path string) string {

@@ -51,7 +51,7 @@ func (c *verifyCommand) run(ctx context.Context) error {
 func (c *verifyCommand) verify(ctx context.Context, dir string) error {
 	report, err := load.Verify(ctx, dir, c.loadOptions(), job.RowsOfReplies(c.cfg.Service()))
 	var damage *durable.Damage
-	if errors.As(err, &damage) { // of the manifest or the commit record: nothing else can be checked
+	if errors.As(err, &damage) { // the manifest or the commit record is damaged: nothing else can be checked
 		report, err = &load.Verification{Damages: []*durable.Damage{damage}}, nil
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *verifyCommand) tellVerified(r *load.Verification) error {
 	return nil
 }
 
-// unprovenLine returns what to do about an account whose stored report may be another's.
+// unprovenLine returns the advice for an account whose stored report may belong to another account.
 func unprovenLine(u duck.Unproven) string {
 	return fmt.Sprintf("unproven  account %s: no proof is kept of whose its first rows are, and the settings have "+
 		"none of the %s on %s of the report (%s among them)  [spendsync sync reads the settings; if this stays, these "+

@@ -13,8 +13,8 @@ import (
 	"spendsync/load/manifest"
 )
 
-// warehouseErr names the reason why the DuckDB file of a folder could not be asked: the folder is a
-// file, or a published store has lost its DuckDB file. Any other error is returned as it came.
+// warehouseErr explains why the DuckDB file of a folder cannot be opened: the folder is a file, or a published store
+// has lost its DuckDB file. It returns other errors unchanged.
 func warehouseErr(err error, dir string) error {
 	if err == nil {
 		return nil

@@ -46,10 +46,10 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit)) // it may grow meanwhile
+	return io.ReadAll(io.LimitReader(f, limit)) // the file may grow meanwhile
 }
 
-// CABundle reads the certificates that AWS_CA_BUNDLE names; nil if it is not set.
+// CABundle returns the certificates of the file that AWS_CA_BUNDLE names; nil if it is not set.
 func CABundle(value func(name string) string) ([]byte, error) {
 	path := value("AWS_CA_BUNDLE")
 	if path == "" {
@@ -62,8 +62,8 @@ func CABundle(value func(name string) string) ([]byte, error) {
 	return b, nil
 }
 
-// CheckFile refuses a path that no file could be written to, or that is not [CheckReplaceable]. The name is that of the
-// flag that holds it, for the message.
+// CheckFile refuses a path in a folder that does not exist, or that is not [CheckReplaceable]. The name in the message
+// is that of the flag.
 func CheckFile(name, path, dataDir string) error {
 	if path == "" {
 		return nil
@@ -77,8 +77,8 @@ func CheckFile(name, path, dataDir string) error {
 	return nil
 }
 
-// CheckReplaceable refuses a path whose file must stay: everything within the store's folder, a
-// link, a device, a pipe, a folder. The name is that of the variable or flag, for the message.
+// CheckReplaceable refuses a path that must not be replaced: anything within the store's folder, a link, a device, a
+// pipe, a folder. The name in the message is that of the variable or flag.
 func CheckReplaceable(name, path, dataDir string) error {
 	if isWithin(dataDir, path) {
 		return exit.Usagef("%s %s: that is within %s, where only spendsync's own files are", name, path, dataDir)
@@ -93,8 +93,8 @@ func CheckReplaceable(name, path, dataDir string) error {
 	return nil
 }
 
-// CheckMetrics refuses a file of metrics that is not [CheckReplaceable], or that holds something else than metrics: a
-// key would be replaced by them.
+// CheckMetrics refuses a metrics file that is not [CheckReplaceable], or that holds something other than metrics, for
+// example a key.
 func CheckMetrics(name, path, dataDir string) error {
 	if strings.ContainsRune(path, 0) {
 		return exit.Usagef("%s holds a NUL", name)
@@ -104,7 +104,7 @@ func CheckMetrics(name, path, dataDir string) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // an unreadable file is not ours; the folder's permissions decide whether it is replaced
+		return nil // writing will fail, too, if the folder forbids it
 	}
 	defer f.Close()
 	begins := make([]byte, len("# HELP"))
@@ -115,7 +115,7 @@ func CheckMetrics(name, path, dataDir string) error {
 	return nil
 }
 
-// isWithin reports whether a path is below a folder, links followed where there is something yet.
+// isWithin reports whether a path is below a folder. It follows links of the parts that exist.
 func isWithin(dir, path string) bool {
 	resolve := func(path string) string {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -128,22 +128,22 @@ func isWithin(dir, path string) bool {
 	return err == nil && filepath.IsLocal(below)
 }
 
-// draftOf is where a file is written before it is renamed.
+// draftOf returns the temporary name under which a file is written.
 func draftOf(path string) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
 }
 
-// WriteFile writes a file aside and renames it into place: it is there whole or as it was before.
+// WriteFile writes a temporary file and renames it into place, so that the file is complete or unchanged.
 func WriteFile(path string, write func(io.Writer) error) error { return writeFile(path, 0o666, write) }
 
-// WriteSecret is [WriteFile] of a text that only its owner can read.
+// WriteSecret writes a text as [WriteFile] does, readable by its owner only.
 func WriteSecret(path, text string) error {
 	return writeFile(path, 0o600, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }
 
 func writeFile(path string, perm fs.FileMode, write func(io.Writer) error) error {
 	aside := draftOf(path)
-	// What lies there may be left of a process that died; a link there must not be followed.
+	// A process that died may have left a file there. If it is a link, it must not be followed.
 	if err := os.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unwritable(path, err)
 	}
@@ -158,7 +158,7 @@ func writeFile(path string, perm fs.FileMode, write func(io.Writer) error) error
 	return unwritable(path, os.Rename(aside, path))
 }
 
-// unwritable is an error of the folder of a file that somebody named.
+// unwritable describes an error of writing a file that the user named.
 func unwritable(path string, err error) error {
 	if err == nil {
 		return nil
@@ -170,6 +170,6 @@ func unwritable(path string, err error) error {
 	return named
 }
 
-// LimitUmask keeps every file that this process makes, those of DuckDB included, from being writable by the group or
-// others, whatever umask the process inherited.
+// LimitUmask makes new files of this process, DuckDB's included, not writable by the group or others, whatever umask it
+// inherited.
 func LimitUmask() { syscall.Umask(syscall.Umask(0o777) | 0o022) }

@@ -30,8 +30,8 @@ func WriteJSON(w io.Writer, v any) error {
 	return QuietPipe(e.Encode(v))
 }
 
-// QuietPipe ends without an error when the reader closes the pipe, as head does. Any other write error is a storage
-// error.
+// QuietPipe drops the error of a pipe that its reader has closed, for example head. Other write errors are storage
+// errors.
 func QuietPipe(err error) error {
 	var path *fs.PathError
 	switch {
@@ -43,8 +43,7 @@ func QuietPipe(err error) error {
 	return err
 }
 
-// IsClosedPipe reports whether a write failed because the reader of the output closed it. A closed connection is
-// another error.
+// IsClosedPipe reports whether a write failed because the reader of the output closed it; not for network connections.
 func IsClosedPipe(err error) bool {
 	var path *fs.PathError
 	return errors.As(err, &path) && errors.Is(path, syscall.EPIPE)
@@ -56,7 +55,7 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// TerminalWidth is in columns; 80 if it is not known.
+// TerminalWidth returns the terminal's width in columns; 80 if it is not known.
 func TerminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -66,11 +65,11 @@ func TerminalWidth(w io.Writer) int {
 	return 80
 }
 
-// maxText is the longest line of a text on a terminal, however wide it is.
+// maxText limits the width of texts on wide terminals.
 const maxText = 120
 
-// TextWidth returns the width of texts: that of the terminal, but at most 120 columns. Without a terminal, lines are
-// not wrapped, for grep and awk read them.
+// TextWidth returns the width for wrapping texts: the terminal's, at most [maxText]. Off a terminal lines are not
+// wrapped, for grep and awk.
 func TextWidth(w io.Writer) int {
 	if !IsTerminal(w) {
 		return math.MaxInt16
@@ -78,21 +77,21 @@ func TextWidth(w io.Writer) int {
 	return min(TerminalWidth(w), maxText)
 }
 
-// WriteHelp writes a help text in the width of the terminal, but at most 120 columns; elsewhere 80.
+// WriteHelp writes a help text wrapped to the terminal, at most [maxText] columns; off a terminal to 80.
 func WriteHelp(w io.Writer, help string) error {
 	_, err := io.WriteString(w, wrapHelp(help, min(TerminalWidth(w), maxText)))
 	return QuietPipe(err)
 }
 
-// FitHelp makes a command and the commands below it print their help by [WriteHelp].
+// FitHelp makes a command and its subcommands print their help by [WriteHelp].
 func FitHelp(root *cobra.Command, out io.Writer) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		// A closed terminal shows no error either.
+		// Nobody would see the error.
 		_ = WriteHelp(out, strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))+"\n\n"+cmd.UsageString())
 	})
 }
 
-// NewTable is a table of aligned columns, with a line below its header; Render writes it.
+// NewTable returns a table of aligned columns with a line below the header; Render writes it.
 func NewTable(out io.Writer) table.Writer {
 	w := table.NewWriter()
 	w.SetOutputMirror(out)
@@ -106,7 +105,7 @@ func NewTable(out io.Writer) table.Writer {
 	return w
 }
 
-// Version is the version of this binary: the linker sets it for a release, else it names the commit.
+// Version returns the version of this binary: the one that the linker set for a release, else the commit.
 func Version(linked string) string {
 	if b, ok := debug.ReadBuildInfo(); ok && linked == "" {
 		for _, s := range b.Settings {

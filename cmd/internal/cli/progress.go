@@ -11,7 +11,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Screen writes logs and progress to one place: bars only on a terminal, and the log lines of their time above them.
+// Screen writes logs and progress to one stream. It shows bars only on a terminal, and log lines above them.
 type Screen struct {
 	Terminal bool
 
@@ -20,14 +20,14 @@ type Screen struct {
 	bars *mpb.Progress
 }
 
-// NewScreen is a screen that writes there.
+// NewScreen returns a screen that writes to w.
 func NewScreen(w io.Writer) *Screen { return &Screen{out: w, Terminal: IsTerminal(w)} }
 
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bars != nil {
-		if n, err := s.bars.Write(p); err == nil { // otherwise they have just ended
+		if n, err := s.bars.Write(p); err == nil { // on an error the bars have just ended
 			return n, nil
 		}
 	}
@@ -40,11 +40,11 @@ func (s *Screen) setBars(bars *mpb.Progress) {
 	s.bars = bars
 }
 
-// Bar shows how far a reading is: days, rows, rows a second, time left.
+// Bar shows the progress of reading: steps, rows, rows a second, time left.
 type Bar struct {
 	screen     *Screen
 	bars       *mpb.Progress
-	bar        *mpb.Bar // nil: there is no terminal
+	bar        *mpb.Bar // nil off a terminal
 	waitsUntil func() time.Time
 	rows       atomic.Int64
 	start      time.Time
@@ -52,8 +52,8 @@ type Bar struct {
 	waited     atomic.Int64 // when a known wait was last seen, in nanoseconds since start
 }
 
-// Progress starts a bar for n entities of a kind; without a terminal it shows nothing. waitsUntil returns until when
-// the reading is known to wait, or the zero time; it may be nil.
+// Progress starts a bar for n entities of a kind; off a terminal it shows nothing. waitsUntil returns the end of a
+// known wait, or the zero time; it may be nil.
 func (s *Screen) Progress(kind string, n int, waitsUntil func() time.Time) *Bar {
 	b := &Bar{screen: s, start: time.Now(), waitsUntil: waitsUntil}
 	if !s.Terminal || n == 0 {
@@ -72,8 +72,8 @@ func (s *Screen) Progress(kind string, n int, waitsUntil func() time.Time) *Bar 
 	return b
 }
 
-// pace describes a bar that has run for a time: the rows so far, and the known wait, the time left at the pace of the
-// steps that are done or, if no step ended for a while, how long that has been.
+// pace describes the bar's progress after a time: the rows so far, and then the rest of a known wait, the time since
+// the last step if that is long, or the time left at the pace so far.
 func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string) {
 	if rows := b.rows.Load(); rows > 0 {
 		text = fmt.Sprintf("%s rows, %s/s ", Grouped(rows), Grouped(int64(float64(rows)/max(took.Seconds(), 0.001))))
@@ -99,7 +99,7 @@ func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string)
 // Rows counts rows that were read.
 func (b *Bar) Rows(n int) { b.rows.Add(int64(n)) }
 
-// Step counts one more as done.
+// Step counts one more entity.
 func (b *Bar) Step() {
 	if b.bar != nil {
 		b.stepped.Store(int64(time.Since(b.start)))
@@ -107,7 +107,7 @@ func (b *Bar) Step() {
 	}
 }
 
-// Done removes the bar, however far it came.
+// Done removes the bar, complete or not.
 func (b *Bar) Done() {
 	if b.bar != nil {
 		b.bar.Abort(true)

@@ -12,12 +12,12 @@ import (
 	"spendsync/schema"
 )
 
-// Count is a number with its noun: "1 day", "3 days".
+// Count returns a number with its noun: "1 day", "3 days".
 func Count(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, english.PluralWord(n, what, ""))
 }
 
-// Days lists days; of many it shows the first three and the last.
+// Days lists days; of more than six it shows the first three and the last.
 func Days(d []schema.Date) string {
 	if len(d) > 6 {
 		return Days(d[:3]) + ", ..., " + d[len(d)-1].String()
@@ -29,8 +29,7 @@ func Days(d []schema.Date) string {
 	return strings.Join(texts, ", ")
 }
 
-// OneLine joins a message of several errors, or of an engine with paragraphs, into one line, so
-// that the last line on stderr is the entire message.
+// OneLine joins the lines of a message, so that the last line on stderr is the entire message.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Interrupted returns the message of an operation that a signal interrupted, without the phrases by
@@ -40,7 +39,7 @@ func Interrupted(err error) string {
 	return words.Replace(OneLine(err.Error()))
 }
 
-// Age shows an age in the two units that matter.
+// Age formats an age in its two largest units.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -51,7 +50,7 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours())/24)
 }
 
-// Grouped is a whole number with its digits in groups: 1,234,567.
+// Grouped formats a whole number with grouped digits: 1,234,567.
 func Grouped(n int64) string { return Thousands(strconv.FormatInt(n, 10)) }
 
 // Thousands groups the digits before the point of a decimal number: 1,234,567.5. It leaves numbers with an exponent and
@@ -70,17 +69,15 @@ func Thousands(number string) string {
 	return integer + rest
 }
 
-// Unseen reports whether a character shows nothing but affects the text around it: controls, including the first
-// characters of terminal commands, and marks that turn the direction of writing. The joiners within emoji and scripts
-// are allowed.
+// Unseen reports whether a character is invisible and affects the text around it: controls, which start terminal
+// commands, and marks that change the direction of writing. Joiners within emoji and scripts are allowed.
 func Unseen(r rune) bool {
 	const zwnj, zwj = '\u200c', '\u200d'
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || (unicode.Is(unicode.Cf, r) && r != zwnj &&
 		r != zwj)
 }
 
-// Visible writes characters that are not seen as escapes, so that a hostile name can neither command a terminal nor
-// turn a line around.
+// Visible escapes invisible characters, so that a hostile name can neither command a terminal nor reverse a line.
 func Visible(text string) string {
 	if strings.IndexFunc(text, Unseen) < 0 {
 		return text
@@ -90,7 +87,7 @@ func Visible(text string) string {
 		switch shown := strconv.QuoteRuneToASCII(r); {
 		case !Unseen(r):
 			b.WriteRune(r)
-		case r == 0x7f: // as JSON writes it, which escapes the other controls itself
+		case r == 0x7f: // as JSON spells it; JSON escapes the other controls itself
 			b.WriteString(`\u007f`)
 		default:
 			b.WriteString(shown[1 : len(shown)-1])
@@ -99,7 +96,7 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// VisibleLines keeps the line feeds.
+// VisibleLines is [Visible] for a text of several lines.
 func VisibleLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {

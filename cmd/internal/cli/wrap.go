@@ -7,8 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// WrapLine breaks a line so that each line has at most width columns. Lines after the first one begin with the indent.
-// A word longer than a line stays unbroken.
+// WrapLine wraps a line at a width; the following lines begin with the indent. Words longer than a line are not broken.
 func WrapLine(line string, width int, indent string) string {
 	lead := line[:len(line)-len(strings.TrimLeft(line, " "))]
 	var b strings.Builder
@@ -31,10 +30,10 @@ func WrapLine(line string, width int, indent string) string {
 	return b.String()
 }
 
-// label is what begins an entry of a list: a name or a number, before its meaning after at least two spaces.
+// label matches the start of a list entry: a name or number, then at least two spaces before its meaning.
 var label = regexp.MustCompile(`^ *(?:\S+ ){0,4}\S+ {2,}`)
 
-// WrapText breaks the long lines of a text between words. The meaning in an entry of a list continues below its start.
+// WrapText wraps the long lines of a text. The meaning of a list entry continues below its start.
 func WrapText(all string, width int) string {
 	lines := strings.Split(all, "\n")
 	for i, line := range lines {
@@ -54,9 +53,8 @@ func WrapText(all string, width int) string {
 // explanation is the least indent of a line that explains the name above it.
 const explanation = "      "
 
-// wrapHelp fits a help text to a width. Lines that are not indented form a paragraph up to the next empty or indented
-// line, wherever they were broken. Indented lines that are neither entries of a list nor explanations are commands to
-// paste, and stay as they are.
+// wrapHelp wraps a help text. Lines without an indent form a paragraph up to the next empty or indented line. Indented
+// lines other than list entries and explanations are commands to paste, and stay unchanged.
 func wrapHelp(help string, width int) string {
 	var out, paragraph []string
 	for line := range strings.SplitSeq(help+"\n", "\n") {
@@ -75,8 +73,8 @@ func wrapHelp(help string, width int) string {
 	return strings.Join(out[:len(out)-1], "\n")
 }
 
-// Entry is a line of a list: a name, and from a column on its meaning, wrapped there. A name that is too long has a
-// line of its own.
+// Entry formats a list entry: a name, and its meaning wrapped from a column on. A name that is too long has its own
+// line.
 func Entry(name, meaning string, column, width int) string {
 	indent := strings.Repeat(" ", column)
 	if len(name) >= column {

@@ -16,36 +16,36 @@ const (
 	API    = "advertiser API"
 )
 
-// ClientOptions are what a client needs in addition to the variables.
+// ClientOptions are a client's options that are not variables.
 type ClientOptions struct {
 	UserAgent string
 	Log       *slog.Logger
 	Transport http.RoundTripper // nil: the network
 }
 
-// ReportClient is the client of the spend report.
+// ReportClient returns a client of the spend report.
 func (c *Config) ReportClient(o ClientOptions) (*extract.Client, error) {
 	return c.client("REPORT_URL", extract.Options{Name: Report, BaseURL: c.ReportURL}, o, func(k Credentials) string {
 		return "Basic " + base64.StdEncoding.EncodeToString([]byte(k.User+":"+string(k.ReportPassword)))
 	})
 }
 
-// AdvertiserClient is the client of the advertiser API. All its requests share one limit, for the service counts by
-// key.
+// AdvertiserClient returns a client of the advertiser API. All its requests share one limit, because the service counts
+// requests by key.
 func (c *Config) AdvertiserClient(o ClientOptions) (*extract.Client, error) {
 	return c.client("ADVERTISER_URL", extract.Options{Name: API, BaseURL: c.AdvertiserURL,
 		PerMinute: c.RequestsPerMinute}, o, func(k Credentials) string { return "Bearer " + string(k.APIKey) })
 }
 
-// client makes a client with an Authorization header of the credentials. After a 401 they are read again once, in case
-// they were rotated.
+// client returns a client that authorizes its requests. After a 401 it reads the credentials again once, in case they
+// were rotated.
 func (c *Config) client(variable string, e extract.Options, o ClientOptions, header func(Credentials) string) (
 	*extract.Client, error) {
 	k, err := c.credentials()
 	if err != nil {
 		return nil, err
 	}
-	var value atomic.Pointer[string] // replaced while requests are under way
+	var value atomic.Pointer[string] // may be replaced during requests
 	now := header(k)
 	value.Store(&now)
 	e.Authorize = func(r *http.Request) { r.Header.Set("Authorization", *value.Load()) }

@@ -22,9 +22,8 @@ import (
 // Prefix is the prefix of every variable.
 const Prefix = "SPENDSYNC_"
 
-// Config is everything that can be set, by environment variables with the prefix
-// SPENDSYNC_. This struct lists them, and docs describes each; "help config"
-// is printed from both.
+// Config is the configuration, read from environment variables with the prefix SPENDSYNC_. This struct lists them and
+// docs describes each; 'help config' is printed from both.
 type Config struct {
 	AdvertiserURL string `env:"ADVERTISER_URL" required:"true"`
 	APIKey        Secret `env:"API_KEY" required:"true"`
@@ -67,22 +66,22 @@ type Config struct {
 	LogLevel  string `env:"LOG_LEVEL" from:"info; on a terminal warn"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
 
-	// files are the variables that name a file, those of the secrets among them.
+	// files are the variables that name files, secrets included.
 	files map[string]string
 
-	// assumed are the embedded assumptions about the service under the lines of ServiceFile.
+	// assumed are the assumptions about the service: the embedded ones, overridden by ServiceFile.
 	assumed *service.Service
 
-	// unknown are variables with our prefix that no command reads. They are warned
-	// of, not refused: Kubernetes sets some for every Service named spendsync.
+	// unknown are variables with our prefix that no command reads. They cause a warning, not an error: Kubernetes sets
+	// such variables for every Service named spendsync.
 	unknown      []string
-	wrongProxies []string   // what is wrong with the variables of a proxy
-	missing      []Variable // without which no request can be sent
+	wrongProxies []string   // errors in the proxy variables
+	missing      []Variable // required variables that are not set
 }
 
-// Read reads and checks the variables. An empty variable counts as unset: a manifest that lists a variable without a
-// value means that. The error names every wrong variable; the other ones are read all the same, so that a run can
-// report that they are wrong.
+// Read reads and checks the variables. An empty variable counts as unset, because manifests list variables without a
+// value. The error names every invalid variable; Read still returns the valid ones, so that a run can report its
+// failure.
 func Read(ctx context.Context, environ []string) (*Config, error) {
 	env := FromEnviron(environ)
 	c := &Config{unknown: unknownIn(env), files: maps.Clone(env), wrongProxies: wrongProxies(environ),
@@ -108,7 +107,7 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 	return c, c.readService()
 }
 
-// trust makes the authorities of CA_FILE trusted beside those of the system, by every client of this process.
+// trust makes every client of this process trust the authorities of CA_FILE in addition to the system's.
 func (c *Config) trust() error {
 	if c.CAFile == "" {
 		return nil
@@ -126,7 +125,7 @@ func (c *Config) trust() error {
 // Service returns the assumptions about the service.
 func (c *Config) Service() *service.Service { return c.assumed }
 
-// readService replaces lines of the embedded assumptions about the service with the operator's.
+// readService overrides the embedded assumptions about the service with the operator's file.
 func (c *Config) readService() error {
 	if c.ServiceFile == "" {
 		return nil

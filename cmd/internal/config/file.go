@@ -19,8 +19,8 @@ import (
 // FileName is the configuration file that is read from the working folder if it exists.
 const FileName = "spendsync.env"
 
-// WithFile returns an environment with the variables of a configuration file below it: a variable
-// that the environment sets to a value wins. Without a name the file is [FileName], and may be missing.
+// WithFile adds the variables of a configuration file to an environment; a non-empty variable of the environment wins.
+// Without a name it reads [FileName] if that exists.
 func WithFile(environ []string, name string) ([]string, error) {
 	isNamed := name != ""
 	name = cmp.Or(name, FileName)
@@ -52,7 +52,7 @@ func WithFile(environ []string, name string) ([]string, error) {
 	return append(below, environ...), nil
 }
 
-// notText returns what is wrong with a file that is not plain text; "": nothing is.
+// notText returns why a file is not plain text, or an empty text.
 func notText(b []byte) string {
 	if utf8.Valid(b) && !bytes.HasPrefix(b, []byte("\ufeff")) && bytes.IndexByte(b, 0) < 0 {
 		return ""
@@ -60,9 +60,9 @@ func notText(b []byte) string {
 	return "it is not plain UTF-8 text: it has a byte order mark or a NUL, or is UTF-16; save it as UTF-8 without them"
 }
 
-// parseFile reads lines of the form NAME=value, as docker's --env-file and systemd's EnvironmentFile: the value is the
-// rest of the line without the blanks around it, and no character in it means anything else. An error names the line,
-// and never quotes it: it may hold a secret.
+// parseFile parses lines of the form NAME=value, as docker's --env-file and systemd's EnvironmentFile: the value is the
+// rest of the line without surrounding blanks, and no character has a special meaning. An error names the line but
+// never quotes it, for it may hold a secret.
 func parseFile(b []byte) (map[string]string, error) {
 	if why := notText(b); why != "" {
 		return nil, errors.New(why)
@@ -90,7 +90,7 @@ var fileName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 // FileHeading is the first line of the files that [WriteFile] writes.
 const FileHeading = "# Variables of spendsync; 'spendsync help config' describes all of them.\n"
 
-// WriteFile writes variables as a configuration file that only its owner can read. Other lines of a file that is there
+// WriteFile writes variables into a configuration file that only its owner can read. Other lines of an existing file
 // stay.
 func WriteFile(name string, variables [][2]string) error {
 	old, err := cli.ReadFile(name, cli.MaxSecret)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// form is what the text of a value must be. Tests of several variables stand in the check of the configuration.
+// form is the syntax of a value. The check of the configuration tests combinations of variables.
 type form struct {
 	fits func(string) bool
 	must string
@@ -49,8 +49,8 @@ func oneOf(texts ...string) form {
 	return form{func(s string) bool { return slices.Contains(texts, s) }, "must be one of " + strings.Join(texts, ", ")}
 }
 
-// dropMalformed takes out the variables whose text is not of their form or stands in quotes, as docker's --env-file
-// leaves them, and describes each in words. It never shows a value in quotes.
+// dropMalformed removes and describes the variables whose value has the wrong syntax or is in quotes, which docker's
+// --env-file keeps. It never shows a value in quotes.
 func dropMalformed(env map[string]string) (wrong []string) {
 	for _, name := range names() {
 		value, f := env[name], forms[name]
@@ -73,8 +73,8 @@ func isQuoted(v string) bool {
 	return n > 1 && (v[0] == '"' || v[0] == '\'') && v[0] == v[n-1]
 }
 
-// wrongProxies names the variables of a proxy that cannot be parsed: the standard library would go on without the
-// proxy. It never shows the value, which may hold a password.
+// wrongProxies returns the proxy variables that cannot be parsed: the standard library would silently use no proxy. It
+// never shows the value, which may hold a password.
 func wrongProxies(environ []string) (wrong []string) {
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")

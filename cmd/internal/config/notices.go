@@ -12,8 +12,8 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// address reads a variable with the address of a server; nil: it is not set. Errors show its host at most: whoever
-// knows the rest can report in our name.
+// address parses a variable that holds the address of a server; nil: it is not set. Errors show at most the host: with
+// the rest, anybody could send reports in our name.
 func (c *Config) address(name string, value Secret) (*url.URL, error) {
 	if !c.isSet(name, value) {
 		return nil, nil
@@ -29,7 +29,7 @@ func (c *Config) address(name string, value Secret) (*url.URL, error) {
 	return u, nil
 }
 
-// Address returns the address of a server in a text; nil: it is none.
+// Address parses the address of a server; nil: the text is none.
 func Address(raw string) *url.URL {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -61,7 +61,7 @@ func (c *Config) Heartbeat() (*url.URL, error) {
 	return c.encrypted("HEARTBEAT_URL", u)
 }
 
-// encrypted returns an address, or no address if its secret would be readable on the way.
+// encrypted refuses an address whose secret would be readable on the network.
 func (c *Config) encrypted(name string, u *url.URL) (*url.URL, error) {
 	if u.Scheme == "http" && !c.AllowHTTP && !outbound.IsLoopback(u.Hostname()) {
 		return nil, exit.Usagef("%s%s would be shown to everyone on the way to %s; use https, or set %sALLOW_HTTP=true",
@@ -70,8 +70,8 @@ func (c *Config) encrypted(name string, u *url.URL) (*url.URL, error) {
 	return u, nil
 }
 
-// checkNotices rejects wrong values of the variables themselves. The content of a file is read when the run reports,
-// and errors in it are warnings: the data comes first.
+// checkNotices rejects invalid values of the variables. Files are read when the run reports, and an error in them is a
+// warning: the data comes first.
 func (c *Config) checkNotices() (err error) {
 	if c.Pushgateway != "" {
 		_, err = c.Gateway()
@@ -88,20 +88,21 @@ func (c *Config) checkNotices() (err error) {
 	return err
 }
 
-// Receiver is one webhook, chat or mailbox: each has a state of its own, so one that refuses holds up no other.
+// Receiver is one webhook, chat or mailbox. Each has a state of its own, so that a failing receiver does not delay the
+// others.
 type Receiver struct {
-	Name string   // its place and form, for example "1 slack": shows no secret
+	Name string   // its position in NOTIFY_URL and its form, for example "1 slack"; never a secret
 	Form string   // slack, telegram, mail, json
 	URL  *url.URL // to post to; mail: smtp:// or smtps://, with user and password
-	From string   // of mail
-	To   string   // the chat of telegram, or the mailbox of mail
+	From string   // sender of mails
+	To   string   // chat of telegram, or mailbox
 }
 
-// beginsAddress is where an address follows another behind a comma. Another comma is a part of its address.
+// beginsAddress matches a comma that separates two addresses. Any other comma is part of an address.
 var beginsAddress = regexp.MustCompile(`,([a-z+]+://)`)
 
-// Receivers returns the receivers of notices. Errors contain only an address's place in the list: with the address,
-// anybody can write there.
+// Receivers returns the receivers of notices. Errors name an address only by its position, because whoever has the
+// address can write there.
 func (c *Config) Receivers() (all []Receiver, err error) {
 	if !c.isSet("NOTIFY_URL", c.NotifyURL) {
 		return nil, nil
@@ -127,15 +128,16 @@ func (c *Config) Receivers() (all []Receiver, err error) {
 	return all, nil
 }
 
-// formsByScheme are the forms of addresses that do not name theirs, and slackHosts the servers known to take Slack's.
+// formsByScheme are the forms that follow from an address's scheme; slackHosts are servers known to accept Slack's
+// form.
 var (
 	formsByScheme = map[string]string{"smtp": "mail", "smtps": "mail", "telegram": "telegram", "http": "json",
 		"https": "json"}
 	slackHosts = []string{"hooks.slack.com", "hooks.slack-gov.com"}
 )
 
-// receiver reads one address, with the chats or mailboxes that it names. The reason why it cannot be one contains
-// nothing of it.
+// receiver parses one address, with the chats or mailboxes that it names. why is the error, and quotes nothing of the
+// address.
 func receiver(address string) (r Receiver, to []string, why string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -165,7 +167,7 @@ func receiver(address string) (r Receiver, to []string, why string) {
 	return r, nil, "is none of slack+https://, json+https://, telegram://, smtps://"
 }
 
-// listed returns the values of a parameter of the address, which commas may separate.
+// listed returns the comma-separated values of a parameter of the address.
 func (r Receiver) listed(name string) []string {
 	return strings.FieldsFunc(strings.Join(r.URL.Query()[name], ","), func(c rune) bool { return c == ',' })
 }
@@ -191,7 +193,7 @@ func (r Receiver) ofTelegram(scheme string) (Receiver, []string, string) {
 	return r, to, ""
 }
 
-// noticeKinds are the kinds of notices that NOTIFY chooses from. Without it all are sent but settings: an account under
+// noticeKinds are the kinds of notices that NOTIFY can name. By default all are sent except settings: an account under
 // active management changes every hour.
 var noticeKinds = []string{"day", "account", "failed", "runway", "break", "leak", "loses", "block", "backup", "key",
 	"settings"}

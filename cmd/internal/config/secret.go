@@ -13,7 +13,7 @@ import (
 	"spendsync/cmd/internal/exit"
 )
 
-// Secret is a value that never shows: not in a log, an error, a file.
+// Secret is a value that is never shown in a log, an error or a file.
 type Secret string
 
 func (Secret) String() string               { return "[redacted]" }
@@ -21,16 +21,14 @@ func (Secret) GoString() string             { return "[redacted]" }
 func (Secret) LogValue() slog.Value         { return slog.StringValue("[redacted]") }
 func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
-// Credentials are what the two interfaces ask for, read from their variables or
-// files. Its fields are exported so that fmt asks them how to print.
+// Credentials holds the secrets of both interfaces. Its fields are exported so that fmt calls their String methods.
 type Credentials struct {
 	APIKey         Secret
 	User           string
 	ReportPassword Secret
 }
 
-// credentials reads the secrets. Files are read each time, so that a rotated
-// secret is taken up.
+// credentials reads the secrets. It reads files each time, to pick up rotated secrets.
 func (c *Config) credentials() (k Credentials, err error) {
 	if len(c.missing) > 0 {
 		return k, exit.Advise(exit.Usagef("%s", missingText(c.missing, c.unknown)),
@@ -61,7 +59,7 @@ func missingIn(env map[string]string) (missing []Variable) {
 	return missing
 }
 
-// missingText names all missing variables, and those that are set under a name like theirs.
+// missingText names all missing variables, and set variables with similar names.
 func missingText(missing []Variable, unknown []string) string {
 	var texts, names []string
 	for _, v := range missing {
@@ -80,12 +78,12 @@ func missingText(missing []Variable, unknown []string) string {
 	return text
 }
 
-// isSet reports whether a secret is given, by its variable or by a file.
+// isSet reports whether a secret is set, by its variable or by a file.
 func (c *Config) isSet(name string, value Secret) bool {
 	return value != "" || c.files[name+"_FILE"] != ""
 }
 
-// ReadSecret is a secret that a variable holds, or the file that another names.
+// ReadSecret returns a secret of one line, from a variable's value or from the file that another variable names.
 func ReadSecret(name string, value Secret, file string) (Secret, error) {
 	value, err := readSecret(name, value, file)
 	if err != nil {
@@ -109,7 +107,7 @@ func ReadSecret(name string, value Secret, file string) (Secret, error) {
 
 var bearer = regexp.MustCompile("^(?i)bearer ")
 
-// readSecret is a secret that may have several lines.
+// readSecret returns a secret that may have several lines.
 func readSecret(name string, value Secret, file string) (Secret, error) {
 	switch {
 	case value != "" && file != "":
@@ -131,7 +129,7 @@ func readSecret(name string, value Secret, file string) (Secret, error) {
 	if why := notText(b); why != "" {
 		return "", exit.Usagef("%s%s_FILE: %s: %s", Prefix, name, file, why)
 	}
-	// Editors and kubectl end a file with a newline; no secret does.
+	// Editors and kubectl end files with a newline; no secret ends with one.
 	if b = bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r")); len(b) == 0 {
 		return "", exit.Usagef("%s%s_FILE: %s is empty", Prefix, name, file)
 	}

@@ -9,7 +9,7 @@ import (
 	"spendsync/cmd/internal/cli"
 )
 
-// FromEnviron are the variables with our prefix, without it.
+// FromEnviron returns the variables with our prefix, by their names without it.
 func FromEnviron(environ []string) map[string]string {
 	env := map[string]string{}
 	for _, kv := range environ {
@@ -20,7 +20,7 @@ func FromEnviron(environ []string) map[string]string {
 	return env
 }
 
-// docs are what the variables mean, by their names.
+// docs describes the variables.
 var docs = map[string]string{
 	"ADVERTISER_URL":      "base URL of the advertiser API; may have a path prefix",
 	"API_KEY":             "key of the advertiser API; read scope suffices",
@@ -65,7 +65,7 @@ type Variable struct {
 	IsSecret           bool
 }
 
-// Variables are all that can be set, in the order in which they are explained.
+// Variables returns all variables in the order of 'help config'.
 func Variables() []Variable {
 	t := reflect.TypeFor[Config]()
 	var vars []Variable
@@ -88,7 +88,7 @@ func Variables() []Variable {
 	return vars
 }
 
-// names are those that a command reads.
+// names returns the names that some command reads.
 func names() (all []string) {
 	for _, v := range Variables() {
 		if all = append(all, v.Name); v.IsSecret {
@@ -98,19 +98,19 @@ func names() (all []string) {
 	return all
 }
 
-// unknownIn returns the variables that no command reads: a typing mistake there would otherwise pass for a setting.
+// unknownIn returns the variables that no command reads, because a misspelt variable would have no effect.
 func unknownIn(env map[string]string) (unknown []string) {
 	known := names()
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if !slices.Contains(known, name) && !strings.HasPrefix(name, "LAKE_") { // spendsync-lake's
+		if !slices.Contains(known, name) && !strings.HasPrefix(name, "LAKE_") { // variables of spendsync-lake
 			unknown = append(unknown, name)
 		}
 	}
 	return unknown
 }
 
-// Meant returns the variable, with its prefix, that the author of an unknown name may have meant; "" if none is near.
-// A missing variable comes before one that is set.
+// Meant returns the known variable, with its prefix, that is most similar to an unknown name; "" if none is. It prefers
+// missing variables.
 func Meant(unknown string, missing ...string) string {
 	for _, list := range [][]string{missing, names()} {
 		if near := cli.Nearest(unknown, list); len(near) > 0 {

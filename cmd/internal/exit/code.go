@@ -28,11 +28,11 @@ type Code struct {
 	Code  int
 	Means string
 	Retry string // whether running again helps
-	Safe  string // what stands
+	Safe  string // what is safe
 	Do    string
 }
 
-// Codes is the one table from which the messages, the help and deploy/config.txt are made.
+// Codes is the table behind the messages, the help and deploy/config.txt.
 var Codes = []Code{
 	{OK, "everything planned is published", "",
 		"the published data is complete",
@@ -80,15 +80,14 @@ var Codes = []Code{
 		"run it again"},
 }
 
-// gravity has the codes of runs that follow each other in one process, the gravest last.
+// gravity orders the codes of runs that follow each other in one process, the gravest last.
 var gravity = []int{OK, Partial, Locked, Unreachable, Contract, Unexpected, Storage, Usage, Newer, DayAtRisk, Damaged,
 	Auth, Stopped}
 
 // Graver reports whether a code is graver than another.
 func Graver(code, than int) bool { return slices.Index(gravity, code) > slices.Index(gravity, than) }
 
-// About is the line of a code; a number that is not a code gets the line of
-// [Unexpected].
+// About returns the line of a code; of an unknown number, the line of [Unexpected].
 func About(code int) Code {
 	for _, c := range Codes {
 		if c.Code == code {
@@ -98,7 +97,7 @@ func About(code int) Code {
 	return About(Unexpected)
 }
 
-// Table is the contract as text, for help.
+// Table returns the codes as text for help.
 func Table() string {
 	var b strings.Builder
 	for _, c := range Codes {

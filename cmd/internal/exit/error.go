@@ -9,21 +9,19 @@ import (
 	"spendsync/load/durable"
 )
 
-// ErrUsage marks what the caller got wrong: arguments or configuration.
+// ErrUsage marks mistakes of the caller: in arguments or configuration.
 var ErrUsage = errors.New("usage")
 
-// ErrOtherAccount marks credentials that are valid and act on another account than
-// the one that is stored.
+// ErrOtherAccount marks valid credentials of another account than the stored one.
 var ErrOtherAccount = errors.New("the key acts on another account")
 
-// ErrOtherReport marks a report that is probably not of the account that the API key
-// acts on.
+// ErrOtherReport marks a report that probably belongs to another account than the API key's.
 var ErrOtherReport = errors.New("the report is not this account's")
 
-// ErrPartial marks what was done in part: what is missing is named.
+// ErrPartial marks work that is only partly done; the message names the missing part.
 var ErrPartial = errors.New("incomplete")
 
-// Usagef is an [ErrUsage] with this message alone.
+// Usagef returns an [ErrUsage] with only this message.
 func Usagef(format string, args ...any) error {
 	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), hidden{ErrUsage})
 }
@@ -45,8 +43,7 @@ type Outcome struct {
 
 func (o *Outcome) Error() string { return o.Happens }
 
-// Of is the exit code of a command that ended with this error, or with none. The
-// order counts: the first line that fits decides.
+// Of returns the exit code of an error. The first rule that matches decides.
 func Of(err error) int {
 	if o, ok := err.(*Outcome); ok {
 		return o.Code
@@ -88,7 +85,7 @@ type advised struct {
 
 func (a *advised) Unwrap() error { return a.error }
 
-// Advise adds what the operator should do to an error; it overrides the advice of the exit code.
+// Advise adds advice for the operator to an error, in place of the advice of its exit code.
 func Advise(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -96,7 +93,7 @@ func Advise(err error, format string, args ...any) error {
 	return &advised{err, fmt.Sprintf(format, args...)}
 }
 
-// Advice returns what was added by [Advise], or "".
+// Advice returns the advice that [Advise] added, or "".
 func Advice(err error) string {
 	if a, ok := errors.AsType[*advised](err); ok {
 		return a.do

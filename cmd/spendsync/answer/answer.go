@@ -15,17 +15,17 @@ import (
 	"spendsync/load/duck"
 )
 
-// Format is a form in which query answers.
+// Format is an output format of query.
 type Format struct {
 	Name     string
-	Ending   string // of its files
-	IsBinary bool   // a terminal cannot show it
-	IsOnce   bool   // the engine writes it as the rows come, see [duck.Query]
-	CallsOf  string // the question whose rows it turns into calls; empty: it is for any
+	Ending   string // ending of its files
+	IsBinary bool   // not for a terminal
+	IsOnce   bool   // the engine streams the rows, see [duck.Query]
+	CallsOf  string // the only question that it is for; empty: any
 	write    func(Rendering, context.Context, *bufio.Writer) error
 }
 
-// Formats are all forms.
+// Formats lists all formats.
 var Formats = []Format{
 	{Name: "table", write: Rendering.writeTable},
 	{Name: "csv", Ending: ".csv", IsOnce: true, write: Rendering.writeCSV},
@@ -36,7 +36,7 @@ var Formats = []Format{
 	{Name: "request", CallsOf: "sources_to_block", write: Rendering.writeRequests},
 }
 
-// FormatNames are the names of all forms.
+// FormatNames returns the names of all formats.
 func FormatNames() (names []string) {
 	for _, f := range Formats {
 		names = append(names, f.Name)
@@ -44,7 +44,7 @@ func FormatNames() (names []string) {
 	return names
 }
 
-// FindFormat returns the form of a name.
+// FindFormat returns a format by its name.
 func FindFormat(name string) (Format, error) {
 	for _, f := range Formats {
 		if f.Name == name {
@@ -55,7 +55,7 @@ func FindFormat(name string) (Format, error) {
 		strings.Join(FormatNames(), ", "))
 }
 
-// FormatOf returns the form of a file by its ending: CSV if it has none.
+// FormatOf returns the format that the ending of a file name stands for; CSV if the name has no ending.
 func FormatOf(file string) (Format, error) {
 	ending := cmp.Or(filepath.Ext(file), ".csv")
 	var endings []string
@@ -71,19 +71,19 @@ func FormatOf(file string) (Format, error) {
 		"end the name with %s, or give --format", strings.Join(endings, ", "))
 }
 
-// Rendering is an answer that is about to be written.
+// Rendering is an answer with the options for writing it.
 type Rendering struct {
 	Result   *duck.Result
 	Question Question
-	Terminal bool  // nothing may reach it that a terminal would obey
-	Width    int   // of the terminal; 0: as wide as it gets
-	MaxRows  int64 // of a table; 0: all
-	Wide     bool  // a table has every column, in further tables below if need be
-	Color    bool  // verdicts have colors if the environment allows them, and NULL is dim
-	Raw      bool  // formulas are written unchanged
+	Terminal bool  // escape what a terminal would obey
+	Width    int   // columns of the terminal; 0: no limit
+	MaxRows  int64 // rows of a table; 0: all
+	Wide     bool  // show every column of a table, in lines as long as they get
+	Color    bool  // color verdicts and dim NULL, if the environment allows colors
+	Raw      bool  // do not escape formulas in CSV
 }
 
-// NotAll says how many rows the question's own limit has left out; empty: none.
+// NotAll describes the rows that the question's own limit left out; empty: none.
 func (n Rendering) NotAll() string {
 	if n.Result.Total <= n.Result.Count {
 		return ""
@@ -91,13 +91,13 @@ func (n Rendering) NotAll() string {
 	return fmt.Sprintf("%d of %d rows; --param rows=%[2]d has all of them", n.Result.Count, n.Result.Total)
 }
 
-// Write writes the answer in one of the forms, a page at a time.
+// Write writes the answer in a format.
 func (n Rendering) Write(ctx context.Context, out io.Writer, format string) error {
 	f, err := FindFormat(format)
 	if err != nil {
 		return err
 	}
-	if n.Terminal && f.Name != "table" { // whose cells are made visible one by one
+	if n.Terminal && f.Name != "table" { // a table escapes each cell itself
 		out = &visibleLines{w: out}
 	}
 	w := bufio.NewWriterSize(out, 64<<10)
@@ -108,7 +108,7 @@ func (n Rendering) writeParquet(ctx context.Context, w *bufio.Writer) error {
 	return n.Result.WriteParquet(ctx, w)
 }
 
-// A value's kind decides how it is spelled and aligned.
+// valueForm decides how a value is spelled and aligned.
 type valueForm int
 
 const (

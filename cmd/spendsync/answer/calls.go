@@ -14,14 +14,14 @@ import (
 // sourcesPerCall is how many sources the service takes in one call.
 const sourcesPerCall = 50
 
-// call is one call: sources of a campaign that are to be blocked, or taken off its allow list.
+// call is one request to the service: sources of one campaign to block, or to remove from its allow list.
 type call struct {
 	campaign, name, action string
 	sources                []string
 	loss                   float64 // US dollars a day
 }
 
-// calls groups the rows of the answer into calls, each where its first source stands.
+// calls groups the rows of the answer into calls, in the order of each call's first source.
 func (n Rendering) calls(ctx context.Context) (all []*call, err error) {
 	open := map[[3]string]*call{}
 	for row, err := range n.Result.Rows(ctx) {
@@ -44,8 +44,8 @@ func (n Rendering) calls(ctx context.Context) (all []*call, err error) {
 	return all, nil
 }
 
-// writeIDs writes a line of IDs for each call, below a line with the call's purpose and cost: each source is one of the
-// day's changes, which the column changes_left counts.
+// writeIDs writes a line of IDs for each call, below a line with its purpose and cost. Each source counts as one of the
+// day's changes, of which the column changes_left has the rest.
 func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	all, err := n.calls(ctx)
 	for _, c := range all {
@@ -62,11 +62,11 @@ func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	return err
 }
 
-// writeRequests writes each call as an object on a line: method, path below the advertiser API's base URL, and body.
+// writeRequests writes a JSON object for each call, one a line: method, path below the API's base URL, and body.
 func (n Rendering) writeRequests(ctx context.Context, w *bufio.Writer) error {
 	all, err := n.calls(ctx)
 	for _, c := range all {
-		ids, _ := json.Marshal(c.sources) // texts always have a form
+		ids, _ := json.Marshal(c.sources) // cannot fail for texts
 		fmt.Fprintf(w, `{"method":"POST","path":%s,"body":{"source_ids":%s}}`+"\n",
 			jsonText(nil, "/v1/campaigns/"+c.campaign+"/sources/"+c.action), ids)
 	}

@@ -16,18 +16,18 @@ import (
 	"spendsync/schema"
 )
 
-// unit is how a person reads the numbers of a column.
+// unit is a format of numbers for people.
 type unit struct {
-	sign        string // before the number
-	least, most int    // decimals
-	isShare     bool   // it is shown in percent
-	cell        string // the number format of a workbook, whose cells hold all digits
+	sign        string // precedes the number
+	least, most int    // number of decimals
+	isShare     bool   // shown in percent
+	cell        string // the format of a workbook's cells, which hold all digits
 }
 
-// units are those that [queries.Units] names. A whole number has none.
+// units are the units of [queries.Units]. A whole number has none.
 var units = map[string]unit{
 	"money":   {sign: "$", least: 2, most: 2, cell: "#,##0.00"},
-	"price":   {sign: "$", least: 2, most: 4, cell: "#,##0.00##"}, // of one click, or a bid
+	"price":   {sign: "$", least: 2, most: 4, cell: "#,##0.00##"}, // a click or a bid
 	"percent": {isShare: true, least: 1, most: 1, cell: "0.0%"},
 	"rate":    {isShare: true, least: 2, most: 2, cell: "0.00%"},
 	"ratio":   {most: 4, cell: "#,##0.00##"},
@@ -38,10 +38,10 @@ var units = map[string]unit{
 type tableColumn struct {
 	name string
 	form valueForm
-	unit string // of a number, a name in units
+	unit string // a name in units, for numbers
 }
 
-// tableColumns are the answer's columns.
+// tableColumns returns the columns of the answer as a table shows them.
 func (n Rendering) tableColumns() []tableColumn {
 	all := make([]tableColumn, len(n.Result.Columns))
 	for i, c := range n.Result.Columns {
@@ -50,8 +50,8 @@ func (n Rendering) tableColumns() []tableColumn {
 	return all
 }
 
-// unitOf returns the unit of a number by the types that only money and bids have, else by the name. An integer has
-// none.
+// unitOf returns the unit of a number: by its type, which only money and bids have, else by the column's name. Integers
+// have none.
 func unitOf(c duck.Column) string {
 	switch form := formOf(c); {
 	case c.Type == "DECIMAL(12,6)":
@@ -68,7 +68,7 @@ func unitOf(c duck.Column) string {
 
 func (c tableColumn) isNumber() bool { return c.form == formNumber || c.form == formFloat }
 
-// verdicts are the columns, besides verdict and *_verdict, that judge a row or advise what to do with it.
+// verdicts lists the columns that judge a row or give advice, besides verdict and *_verdict.
 var verdicts = []string{"action", "state", "what_to_do"}
 
 // isVerdict reports whether the column judges its row.
@@ -76,19 +76,18 @@ func (c tableColumn) isVerdict() bool {
 	return c.name == "verdict" || strings.HasSuffix(c.name, "_verdict") || slices.Contains(verdicts, c.name)
 }
 
-// isProse reports whether the column's texts are sentences, which are broken at words and never cut.
+// isProse reports whether the column holds sentences, which are wrapped and never cut.
 func (c tableColumn) isProse() bool {
 	prose := []string{"what_to_do", "action", "happened", "message", "meaning", "question", "reason", "change"}
 	return c.form == formText && slices.Contains(prose, c.name)
 }
 
-// hasThousands reports whether the digits of a column's numbers are grouped: a year or a number of a version
-// counts nothing.
+// hasThousands reports whether a column's digits are grouped. Years, IDs and version numbers are no counts.
 func (c tableColumn) hasThousands() bool {
 	return c.name != "year" && c.name != "id" && !strings.HasSuffix(c.name, "_id") && !strings.HasSuffix(c.name, "_no")
 }
 
-// verdictColors are the colors of verdicts. Others, such as unclear, have none.
+// verdictColors are the colors of verdicts. Verdicts that are not listed, for example unclear, have none.
 var verdictColors = map[string]text.Color{
 	"pays": text.FgGreen, "earns": text.FgGreen, "cheaper": text.FgGreen, "better": text.FgGreen,
 	"below_target": text.FgGreen, "below_campaign": text.FgGreen, "steady": text.FgGreen, "on_pace": text.FgGreen,
@@ -100,8 +99,7 @@ var verdictColors = map[string]text.Color{
 	"under": text.FgYellow, "partial": text.FgYellow, "incomplete": text.FgYellow, "bid_less": text.FgYellow,
 }
 
-// paint returns the shown text of a cell with its color. go-pretty adds none if NO_COLOR is set or the terminal has no
-// colors.
+// paint colors the shown text of a cell. go-pretty adds no color if NO_COLOR is set or the terminal has none.
 func (c tableColumn) paint(v cell, shown string) string {
 	if v.isNull {
 		return text.Faint.Sprint(shown)
@@ -112,19 +110,19 @@ func (c tableColumn) paint(v cell, shown string) string {
 	return shown
 }
 
-// mayCut reports whether a part of a value is useful: half of an ID, a number, a time or a verdict is not.
+// mayCut reports whether a part of a value is still useful: half of an ID, number, time or verdict is not.
 func (c tableColumn) mayCut() bool {
 	return (c.form == formText || c.form == formNested) && c.name != "id" && !strings.HasSuffix(c.name, "_id") &&
 		(!c.isVerdict() || c.isProse())
 }
 
-// text returns the displayed text of a value. A person reads instants as Chicago's time, to the minute, and numbers
-// that are rounded, with a dollar sign and their thousands grouped.
+// text formats a value. For a person, instants are Chicago's to the minute, and numbers are rounded, with a dollar sign
+// and grouped thousands.
 func (c tableColumn) text(value string, forPerson bool) string {
 	switch {
 	case c.form == formInstant:
 		at, err := time.Parse(time.RFC3339, value)
-		if err != nil { // infinity
+		if err != nil { // "infinity" is a TIMESTAMPTZ, too
 			return value
 		}
 		if !forPerson {
@@ -139,8 +137,8 @@ func (c tableColumn) text(value string, forPerson bool) string {
 
 var hundred = big.NewRat(100, 1)
 
-// spell rounds a number half away from zero and removes zeros at the end. What would become 0, and is not, keeps its
-// first two digits.
+// spell rounds a number half away from zero and removes trailing zeros. A number that would round to 0 keeps its first
+// two digits.
 func (u unit) spell(value string) string {
 	r, ok := new(big.Rat).SetString(value)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"spendsync/schema"
 )
 
-// writeCSV follows RFC 4180, with lines that end in a line feed alone, for the shell's sake. NULL is an empty cell; an
-// empty text is quoted. The engine writes the lines: to fetch each value would take five times as long.
+// writeCSV writes CSV as in RFC 4180, but ends lines with a line feed alone, for shells. NULL is an empty cell; an
+// empty text is quoted. The engine makes the lines: fetching each value would take five times as long.
 func (n Rendering) writeCSV(ctx context.Context, w *bufio.Writer) error {
 	var names, cells []string
 	for _, c := range n.Result.Columns {
@@ -21,16 +21,16 @@ func (n Rendering) writeCSV(ctx context.Context, w *bufio.Writer) error {
 			cells[len(cells)-1] = n.csvText(c.TextSQL())
 		}
 	}
-	if len(cells) == 1 { // readers skip an empty line
+	if len(cells) == 1 { // readers skip empty lines, so a single NULL becomes an empty text
 		cells[0] = "coalesce(" + cells[0] + ", '')"
 	}
 	return n.Result.WriteCSV(ctx, w, names, cells)
 }
 
-// visibleLines shows what a terminal would obey, of whole lines.
+// visibleLines escapes, line by line, what a terminal would obey.
 type visibleLines struct {
 	w    io.Writer
-	rest []byte // of the line that is yet to end
+	rest []byte // of an incomplete line
 }
 
 func (v *visibleLines) Write(p []byte) (int, error) {
@@ -41,8 +41,8 @@ func (v *visibleLines) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// formula has the characters that start a formula in a spreadsheet; East Asian versions accept the
-// full-width signs too. See OWASP, CSV injection. A number stored as text counts as a number.
+// formula lists the characters that start a formula in a spreadsheet; East Asian versions also accept the full-width
+// signs (OWASP, CSV injection). A number stored as text is treated as a number.
 const (
 	formula = "(unicode('='), unicode('+'), unicode('-'), unicode('@'), 9, 10, 13, unicode('＝'), unicode('＋'), " +
 		"unicode('－'), unicode('＠'))"
@@ -52,7 +52,7 @@ const (
 	plainSign = `[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`
 )
 
-// csvText is the SQL for a text. An apostrophe stands before one that a spreadsheet would run.
+// csvText returns the SQL for a text, which puts an apostrophe before a formula.
 func (n Rendering) csvText(text string) string {
 	if n.Raw {
 		return text

@@ -12,24 +12,24 @@ import (
 	"spendsync/cmd/internal/cli"
 )
 
-// grid fits rows into a width. Headings are broken at their underscores, names cut in the middle, sentences broken at
-// words; IDs, numbers, times and verdicts are never cut. Columns that do not fit are left out from the right, the first
-// verdict never.
+// grid fits a table into a width. It breaks headings at underscores and sentences at words, and cuts names in the
+// middle; it never cuts IDs, numbers, times or verdicts. It drops columns that do not fit from the right, but never the
+// first verdict.
 type grid struct {
 	columns []tableColumn
 	width   int // 0: no limit
 	color   bool
-	shown   []int // the columns that are written, in their order
-	widths  []int // of these
+	shown   []int // indexes of the shown columns, in order
+	widths  []int // of the shown columns
 }
 
-// gap is between two columns. A name is not cut below minName.
+// gap is the space between columns. minName is the least width of a cut name.
 const gap, minName = 2, 20
 
-// widthOf is how many places a text takes on a terminal.
+// widthOf returns the number of terminal columns that a text takes.
 func widthOf(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
-// lay chooses the columns and their widths by the first rows, and returns how many columns are left out.
+// lay chooses the columns and their widths from the first rows, and returns the number of dropped columns.
 func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
 	limit := g.width
 	if all {
@@ -48,7 +48,7 @@ func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
 		}
 		g.shown = slices.Delete(g.shown, last, last+1)
 	}
-	for i, c := range g.columns { // an account that is the same in all rows is not missed
+	for i, c := range g.columns { // an account that is the same in all rows does not count as dropped
 		if !slices.Contains(g.shown, i) && (c.name != "account_id" || q.Asks == "") {
 			left++
 		}
@@ -56,7 +56,7 @@ func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
 	return left
 }
 
-// leastWanted returns the place of the last shown column that is not the first verdict; -1: there is none.
+// leastWanted returns the position of the last shown column other than the first verdict; -1 if there is none.
 func (g *grid) leastWanted() int {
 	verdict := slices.IndexFunc(g.shown, func(i int) bool { return g.columns[i].isVerdict() })
 	last := len(g.shown) - 1
@@ -66,8 +66,8 @@ func (g *grid) leastWanted() int {
 	return last
 }
 
-// inOrder returns the columns in the order in which a terminal shows them: those that the question names, and then the
-// others as they are. Without a width it is the order of the answer.
+// inOrder returns the columns in the order of the terminal: first the columns that the question names, then the others.
+// Without a width it is the order of the answer.
 func (g *grid) inOrder(q Question) (order []int) {
 	rank := func(i int) int {
 		at := slices.Index(q.Shown, g.columns[i].name) // -1: the account comes first
@@ -83,8 +83,8 @@ func (g *grid) inOrder(q Question) (order []int) {
 	return order
 }
 
-// isWanted reports whether a terminal shows a column of a question: one that it names, unless it is empty, or any if it
-// names none, and the account if there are several.
+// isWanted reports whether a terminal shows a column. If the question names columns, it shows those that are not empty;
+// otherwise all. It shows the account if there are several.
 func (g *grid) isWanted(i int, rows [][]cell, q Question) bool {
 	name := g.columns[i].name
 	isFilled := len(rows) == 0 || slices.ContainsFunc(rows, func(r []cell) bool { return !r[i].isNull })
@@ -94,8 +94,8 @@ func (g *grid) isWanted(i int, rows [][]cell, q Question) bool {
 	return len(q.Shown) == 0 || slices.Contains(q.Shown, name) && isFilled
 }
 
-// measure returns the widths of the shown columns. If they exceed the limit, headings are broken, and then the widest
-// names cut.
+// measure returns the widths of the shown columns. To stay within the limit it first breaks headings, then cuts the
+// widest names.
 func (g *grid) measure(rows [][]cell, limit int) (widths []int, total int) {
 	total = -gap
 	var broken, least []int
@@ -133,7 +133,7 @@ func (g *grid) measure(rows [][]cell, limit int) (widths []int, total int) {
 	return widths, total
 }
 
-// write writes rows, the first ones under the heading. A value that may not be cut is never narrower than it is.
+// write writes rows, the first block with the heading. A value that may not be cut widens its column.
 func (g *grid) write(w io.Writer, rows [][]cell, first bool) {
 	t := cli.NewTable(w)
 	var heads table.Row
@@ -171,8 +171,7 @@ func (g *grid) write(w io.Writer, rows [][]cell, first bool) {
 	t.Render()
 }
 
-// breakName breaks a column's name after underscores into lines of a width. A part
-// without an underscore is not broken.
+// breakName breaks a column's name after underscores into lines of a width. A part without an underscore stays whole.
 func breakName(name string, width int) (lines []string) {
 	for _, part := range strings.SplitAfter(name, "_") {
 		if n := len(lines) - 1; n >= 0 && widthOf(lines[n])+widthOf(part) <= width {
@@ -192,7 +191,7 @@ func cutMiddle(s string, width int) string {
 	head := text.Trim(s, width/2)
 	tail := []rune(s)
 	tail = tail[max(0, len(tail)-width):]
-	// A mark that belongs to the character before it would join the sign of the cut.
+	// The rest must not start with a combining mark, which would join the ellipsis.
 	for len(tail) > 0 && (widthOf(head)+1+widthOf(string(tail)) > width || widthOf(string(tail[0])) == 0) {
 		tail = tail[1:]
 	}

@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// Names are what query takes as a name, asks first.
+// Names returns all names that query accepts, ready questions first.
 func Names() []string {
 	var names []string
 	for _, q := range queries.Asks() {
@@ -23,8 +23,7 @@ func Names() []string {
 	return names
 }
 
-// find takes an ask by its name, and a view or macro by its name with or
-// without the schema.
+// find returns a ready question by its name, or a view, macro or table by its name with or without the schema.
 func find(name string) (queries.Query, error) {
 	if q, err := queries.Find(name); err == nil {
 		return q, nil
@@ -44,7 +43,7 @@ func find(name string) (queries.Query, error) {
 		"ask one of those that 'spendsync query' lists; --all lists the rest")
 }
 
-// Listed is a question as programs read it.
+// Listed is a question in the JSON list.
 type Listed struct {
 	Name       string  `json:"name"`
 	Question   string  `json:"question"`
@@ -59,7 +58,7 @@ type Param struct {
 	Meaning string  `json:"meaning,omitempty"`
 }
 
-// Listing is all that can be asked by name.
+// Listing is everything that query accepts by name.
 type Listing struct {
 	Asks   []Listed `json:"asks"`
 	Views  []Listed `json:"views"`
@@ -78,7 +77,7 @@ func List() Listing {
 		all.Asks = append(all.Asks, l)
 	}
 	for _, v := range dictionary.Views() {
-		if v.Schema == "int" { // working tables answer by their names
+		if v.Schema == "int" { // working tables can be asked by name, but are not listed
 			continue
 		}
 		l := Listed{Name: v.Schema + "." + v.Name, Question: v.Question, Trap: v.Trap}
@@ -97,10 +96,10 @@ func List() Listing {
 	return all
 }
 
-// meaningColumn is where the meaning of a question begins.
+// meaningColumn is the column where descriptions start.
 const meaningColumn = 21
 
-// Text is the list for a person: the ready questions, or all that can be asked, with the parameters.
+// Text formats the list for a person: the ready questions or, with everything, all names and their parameters.
 func (all Listing) Text(width int, everything bool) string {
 	groups := []struct {
 		title string

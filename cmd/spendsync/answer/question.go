@@ -14,16 +14,16 @@ import (
 	"spendsync/schema"
 )
 
-// Question is what to ask, and how it is introduced to a person.
+// Question is a query with its texts for a person.
 type Question struct {
 	duck.Query
 	Asks, Trap string
-	Written    bool     // the SQL, or a condition in it, is of somebody's own
-	Alone      string   // what it means if the total, which is the first row, is the only one
+	Written    bool     // the user wrote the SQL, or a condition in it
+	Alone      string   // shown below an answer whose only row is the total
 	Shown      []string // columns that a terminal shows first
 }
 
-// FromSQL returns the question for an SQL text; the text - is read from stdin.
+// FromSQL returns a question for user-written SQL; "-" reads it from stdin.
 func FromSQL(sql string, params []string, stdin io.Reader) (q Question, err error) {
 	if len(params) > 0 {
 		return q, exit.Usagef("--param %s: SQL given with -c has no parameters; write the value into it", params[0])
@@ -33,7 +33,7 @@ func FromSQL(sql string, params []string, stdin io.Reader) (q Question, err erro
 	return q, err
 }
 
-// Find is the question of a name, with values for its parameters as name=value.
+// Find returns a question by its name, with parameters given as name=value.
 func Find(name string, params []string) (q Question, err error) {
 	found, err := find(name)
 	if err != nil {
@@ -63,7 +63,7 @@ func Find(name string, params []string) (q Question, err error) {
 		q.SQL = fmt.Sprintf("FROM %s.%s(%s) ORDER BY ALL", schema.Quote(found.Schema), schema.Quote(found.Name),
 			strings.Join(list, ", "))
 	case found.Schema != "":
-		// A view has no order; an answer that has one can be compared with the next.
+		// Sort the rows of a view, so that two answers can be compared.
 		q.SQL = fmt.Sprintf("FROM %s.%s ORDER BY ALL", schema.Quote(found.Schema), schema.Quote(found.Name))
 	default:
 		q.SQL = found.WithConditions(values)
@@ -81,14 +81,14 @@ func Find(name string, params []string) (q Question, err error) {
 	return q, nil
 }
 
-// macroValues holds an example of each parameter of a macro; it has no default.
+// macroValues holds an example of each parameter of a macro. Macro parameters have no defaults.
 var macroValues = map[string]string{"instant": "2026-03-08 12:00:00+00", "day": "2026-03-08",
 	"from_date": "2026-03-01", "to_date": "2026-03-08"}
 
-// maxSQL is larger than any written query: a wrong pipe must not fill the memory.
+// maxSQL exceeds any written query; it keeps a wrong pipe from filling the memory.
 const maxSQL = 4 << 20
 
-// readSQL is the SQL of -c, or of stdin.
+// readSQL returns the SQL of -c, or reads it from stdin.
 func readSQL(given string, stdin io.Reader) (string, error) {
 	if given == "-" {
 		b, err := io.ReadAll(io.LimitReader(stdin, maxSQL+1))
@@ -103,7 +103,7 @@ func readSQL(given string, stdin io.Reader) (string, error) {
 	return given, nil
 }
 
-// paramValues are the parameters' values, the defaults and over them those given as name=value, and which were given.
+// paramValues returns the values of the parameters, defaults included, and which of them the caller gave.
 func paramValues(question string, params []queries.Param, list []string) (values map[string]string,
 	given map[string]bool, err error) {
 	values, given = map[string]string{}, map[string]bool{}
@@ -136,7 +136,7 @@ func paramValues(question string, params []queries.Param, list []string) (values
 	return values, given, nil
 }
 
-// valueKind is what a parameter may hold.
+// valueKind is a type of parameter values.
 type valueKind struct {
 	name string
 	fits func(string) bool
@@ -156,7 +156,7 @@ var valueKinds = []valueKind{
 	{"a text", func(string) bool { return true }},
 }
 
-// paramKind is the kind of the default: whoever sets the parameter must give the same.
+// paramKind returns the type of a parameter's default; given values must be of the same type.
 func paramKind(value string) valueKind {
 	return valueKinds[slices.IndexFunc(valueKinds, func(k valueKind) bool { return k.fits(value) })]
 }

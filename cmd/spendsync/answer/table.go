@@ -13,13 +13,13 @@ import (
 	"spendsync/schema"
 )
 
-// rowsPerBlock is how many rows of a table are drawn together. The first block sets the widths, so that the memory does
-// not grow with the answer.
+// rowsPerBlock is the number of rows drawn together. The first block sets the widths, so that memory does not grow with
+// the answer.
 const rowsPerBlock = 1000
 
-// writeTable writes a table for a person. On a terminal, which has a width, it rounds money to cents, begins with the
-// columns that the question names and leaves out what does not fit; without a width it has every column and digit, in
-// the order of the answer.
+// writeTable writes a table for a person. With a width, that is on a terminal, it rounds money to cents, starts with
+// the columns that the question names, and drops columns that do not fit. Without a width it writes every column and
+// digit in the order of the answer.
 func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	total := n.Result.Count
 	if n.MaxRows > 0 {
@@ -63,7 +63,7 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	return nil
 }
 
-// writeTitle writes the question and the days that its answer is about.
+// writeTitle writes the question and the days of its answer.
 func (n Rendering) writeTitle(w *bufio.Writer, days string) {
 	if n.Question.Asks != "" {
 		n.paragraph(w, n.Question.Asks+days)
@@ -71,7 +71,7 @@ func (n Rendering) writeTitle(w *bufio.Writer, days string) {
 	}
 }
 
-// span returns the day or the days that all rows are about, if columns name them.
+// span returns the day or days that all rows share, if columns name them.
 func (g *grid) span(rows [][]cell) string {
 	if from, to := g.shared("window_from", rows), g.shared("window_to", rows); from != "" && to != "" {
 		return " (" + from + " to " + to + ")"
@@ -82,12 +82,12 @@ func (g *grid) span(rows [][]cell) string {
 	return ""
 }
 
-// showsInstants reports whether a person sees a column of instants.
+// showsInstants reports whether a person sees instants.
 func (g *grid) showsInstants() bool {
 	return g.width > 0 && slices.ContainsFunc(g.shown, func(i int) bool { return g.columns[i].form == formInstant })
 }
 
-// shared returns the value that all rows have in a column; empty: they have several, or NULL.
+// shared returns the value that all rows have in a column; empty if values differ or are NULL.
 func (g *grid) shared(column string, rows [][]cell) string {
 	i := slices.IndexFunc(g.columns, func(c tableColumn) bool { return c.name == column })
 	if i < 0 || len(rows) == 0 ||
@@ -97,7 +97,7 @@ func (g *grid) shared(column string, rows [][]cell) string {
 	return rows[0][i].text
 }
 
-// writeEnd writes what is left out, how many rows there are, how the answer is misread, and the facts.
+// writeEnd writes what was left out, the number of rows, the question's trap, and the facts of the answer.
 func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int, hasInstants bool) {
 	var lines []string
 	if left > 0 {
@@ -128,7 +128,7 @@ func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int, hasInstants 
 	}
 }
 
-// paragraph writes a text, broken at spaces to fit the width.
+// paragraph writes a text wrapped to the width.
 func (n Rendering) paragraph(w *bufio.Writer, text string) {
 	if n.Width > 0 {
 		text = cli.WrapLine(text, n.Width, "")
@@ -136,14 +136,14 @@ func (n Rendering) paragraph(w *bufio.Writer, text string) {
 	w.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 }
 
-// cell is a value as a person reads it.
+// cell is a formatted value.
 type cell struct {
 	text   string
 	isNull bool
 }
 
-// cells are a row's values. An absent one is a dash for a person, else NULL: an empty cell would look
-// like an empty text.
+// cells formats the values of a row. NULL is a dash for a person and the word NULL elsewhere, where an empty cell would
+// look like an empty text.
 func (g *grid) cells(row []schema.Null[string]) []cell {
 	cells := make([]cell, len(row))
 	for i, v := range row {

@@ -16,7 +16,7 @@ import (
 	"spendsync/schema"
 )
 
-// answerSheet is the sheet of a workbook.
+// answerSheet is the name of the workbook's sheet.
 const answerSheet = "Answer"
 
 // timeFormats are the number formats of instants and days.
@@ -57,7 +57,7 @@ func (n Rendering) writeXLSX(ctx context.Context, out *bufio.Writer) (err error)
 			format = units[c.unit].cell
 		}
 		if format != "" {
-			styles[i], err = file.NewStyle(&excelize.Style{CustomNumFmt: &format}) // the same again has the same number
+			styles[i], err = file.NewStyle(&excelize.Style{CustomNumFmt: &format}) // equal styles get one number
 			errs = append(errs, err)
 		}
 	}
@@ -83,7 +83,7 @@ func (n Rendering) writeXLSX(ctx context.Context, out *bufio.Writer) (err error)
 	return file.Write(out)
 }
 
-// cell is a value with its type. An absent value is an empty cell.
+// cell returns a typed value. NULL is an empty cell.
 func (c tableColumn) cell(v schema.Null[string], style int) any {
 	if !v.Valid {
 		return nil
@@ -103,8 +103,8 @@ func (c tableColumn) cell(v schema.Null[string], style int) any {
 	return cellText(v.V)
 }
 
-// cellText is a text as a cell holds it: at most 32,767 UTF-16 units, and none of the characters that XML has no way to
-// write.
+// cellText returns a text as a cell can hold it: at most 32,767 UTF-16 units, and no characters that XML cannot
+// express.
 func cellText(s string) string {
 	if units := utf16.Encode([]rune(s)); len(units) > excelize.TotalCellChars {
 		return string(utf16.Decode(units[:excelize.TotalCellChars-2])) + "…"
@@ -112,22 +112,22 @@ func cellText(s string) string {
 	return s
 }
 
-// exactFloat is the number that a cell can hold, which is a double, if it has the same
-// value in 15 digits, all that a spreadsheet shows and saves.
+// exactFloat returns a number as a double, which is all that a cell holds, if the number has at most 15 digits, all
+// that a spreadsheet shows and saves.
 func exactFloat(text string) (float64, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f-f != 0 {
 		return 0, false // a spreadsheet cannot hold NaN and infinity as numbers
 	}
 	exact, ok := new(big.Rat).SetString(text)
-	shown, _ := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', 15, 64)) // is finite
-	// A quotient has no exact decimals to lose, and has more of them than money; an amount, a count or an ID has.
+	shown, _ := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', 15, 64)) // f is finite
+	// A quotient has more decimals than money, and may be rounded; an amount, a count or an ID must be exact.
 	_, decimals, _ := strings.Cut(text, ".")
 	return f, ok && (exact.Cmp(shown) == 0 || strings.ContainsAny(text, "e") || len(decimals) > 6)
 }
 
-// sheetTime parses an instant in UTC or a day that a sheet can represent: a sheet's days start in
-// 1900, and until March of that year they are wrong on purpose.
+// sheetTime parses a UTC instant or a day that a sheet can represent. Days of a sheet start in 1900, and before March
+// 1900 they are deliberately wrong.
 func sheetTime(text string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {

@@ -22,17 +22,17 @@ const (
 	Failed  = "failed"
 )
 
-// Line is one line of the answer.
+// Line is the result of one check.
 type Line struct {
 	Check string `json:"check"`
 	State string `json:"state"`
 	Found string `json:"found"`
 	Do    string `json:"do,omitempty"` // what to do, if something is wrong
-	// Paste are lines of the service file for what was not recognized.
+	// Paste are lines to add to the service file, for fields that were not recognized.
 	Paste []string `json:"service_file,omitempty"`
 }
 
-// Findings is what check found, as a program reads it.
+// Findings is the result of all checks, which --json prints.
 type Findings struct {
 	ExitCode int    `json:"exit_code"`
 	Checks   []Line `json:"checks"`
@@ -40,27 +40,27 @@ type Findings struct {
 
 // Bounds of the checks.
 const (
-	patience   = 20 * time.Second // for one question to the service, with its retries
+	patience   = 20 * time.Second // for one read from the service, retries included
 	skewNotice = 30 * time.Second
 )
 
 // Options are the inputs of a check.
 type Options struct {
-	Config    *config.Config // nil: the variables could not be read
-	ConfigErr error          // why they could not, or are refused
+	Config    *config.Config // nil if the variables could not be read
+	ConfigErr error          // why they could not be read, or are refused
 	Client    config.ClientOptions
 	Job       job.Job // as a sync runs it; not used if ConfigErr is not nil
 	Now       func() time.Time
 }
 
-// checker goes through the checks. A check whose inputs an earlier one did not find is left out.
+// checker runs the checks. It leaves out a check whose inputs an earlier check did not find.
 type checker struct {
 	Options
 	lines  []Line
-	code   int // of the first line that failed
+	code   int // exit code of the first failed check
 	report *extract.Client
 	api    *extract.Client
-	known  *manifest.Account // that is stored; nil: nothing is
+	known  *manifest.Account // the stored account; nil: nothing is stored
 }
 
 func (c *checker) ok(check, format string, args ...any) {
@@ -78,14 +78,14 @@ func (c *checker) fail(code int, check, do, format string, args ...any) {
 	c.lines = append(c.lines, Line{Check: check, State: Failed, Found: fmt.Sprintf(format, args...), Do: do})
 }
 
-// failErr reports an error as the command that met it would.
+// failErr adds a failed check in the words in which the command would report the error.
 func (c *checker) failErr(check string, err error) {
 	code := exit.Of(err)
 	m := explain.Error(err, code)
 	c.fail(code, check, m.Do, "%s", m.Happened)
 }
 
-// failRead reports a request to the service that brought nothing, as a sync would.
+// failRead adds a failed request to the service, in the words of a sync.
 func (c *checker) failRead(check string, err error) {
 	client, isKnown := c.report, c.known != nil && len(c.known.Days) > 0
 	if e, ok := errors.AsType[*extract.ReadError](err); ok && e.Interface == config.API {
@@ -156,7 +156,7 @@ func (c *checker) configuration() bool {
 	return true
 }
 
-// clock compares this machine's clock with those of both interfaces, by the one that differs more.
+// clock compares this machine's clock with those of both interfaces, and reports the larger difference.
 func (c *checker) clock() {
 	const name, do = "clock", "set this machine's clock by NTP: which day it is in Chicago follows from it"
 	var worst time.Duration
@@ -175,7 +175,7 @@ func (c *checker) clock() {
 	}
 	found := fmt.Sprintf("%s %s the service's, by its Date header", worst.Abs().Round(time.Second), side)
 	switch {
-	case !dated && c.code != exit.OK: // nothing has answered
+	case !dated && c.code != exit.OK: // no reply came
 	case !dated:
 		c.warn(name, do, "the service sends no date to compare with")
 	case worst.Abs() > job.MaxClockOff:
@@ -187,7 +187,7 @@ func (c *checker) clock() {
 	}
 }
 
-// key looks when the API key ends.
+// key checks when the API key expires.
 func (c *checker) key() {
 	const name = "key expiry"
 	const do = "renew it on the dashboard's API access page; the key itself stays the same"

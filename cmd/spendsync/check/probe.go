@@ -42,10 +42,10 @@ func (c *checker) store(dir string) *manifest.Account {
 	return m.Accounts[c.Config.Account]
 }
 
-// minSpace is the room that a first sync of a usual account needs, with what DuckDB may spill.
+// minSpace is the space that the first sync of a usual account needs, DuckDB's spill included.
 const minSpace = 256 << 20
 
-// volume tries in the data directory what a publication needs. Before the first sync it tries the folder above.
+// volume tries in the data directory what a publication does. Before the first sync it uses the parent folder.
 func (c *checker) volume(dir string) {
 	const name = "data directory"
 	at := dir
@@ -66,7 +66,7 @@ func (c *checker) volume(dir string) {
 	c.ok(name, "a file was written, renamed and locked in %s, and is removed", at)
 }
 
-// probe writes and locks a file in a folder, renames it, and removes it. Readers of a store skip the file's name.
+// probe writes, locks, renames and removes a file. Readers of a store ignore its name.
 func probe(dir string) error {
 	path := filepath.Join(dir, manifest.OwnPrefix+"check-"+ulid.Make().String())
 	held, err := durable.OS.Lock(path + ".new")

@@ -18,11 +18,12 @@ import (
 	"spendsync/transform"
 )
 
-// shown is how many examples a line names.
+// shown is the most examples that a line names.
 const shown = 3
 
-// try syncs one day and one campaign of each status into a temporary store, which is removed, and reports what a sync
-// understands of the service. known is what syncs have stored; nil: nothing. It returns nil if a sync did not start.
+// try syncs one day and one campaign of each status into a temporary store, then removes it, and reports what a sync
+// understands of the replies. known is the stored account; nil: nothing is stored. It returns nil if the sync did not
+// start.
 func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial {
 	scratch, err := durable.MakeScratch("")
 	if err != nil {
@@ -32,7 +33,7 @@ func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial 
 	defer scratch.Remove()
 	j := c.Job
 	j.Report, j.API, j.DataDir = c.report, c.api, filepath.Join(scratch.Dir, "data")
-	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // neither is about the service
+	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // neither affects requests
 	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
 	j.Own, j.Progress = nil, nil
 	t, err := j.Try(ctx, known)
@@ -49,7 +50,7 @@ func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial 
 	return t
 }
 
-// spendReport reports what was understood of the report.
+// spendReport adds the checks of the report.
 func (c *checker) spendReport(t *job.Trial) {
 	const name = "spend report"
 	d := t.Day
@@ -65,7 +66,7 @@ func (c *checker) spendReport(t *job.Trial) {
 	c.ok("columns", "the report gives all that a sync asks for")
 }
 
-// apiKey reports whom the key acts for.
+// apiKey adds the account that the key acts on.
 func (c *checker) apiKey(t *job.Trial) {
 	const name = "advertiser API"
 	switch {
@@ -81,7 +82,7 @@ func (c *checker) apiKey(t *job.Trial) {
 			"the name is a line me.account of "+config.Prefix+"SERVICE_FILE")
 		return
 	case t.Account == "":
-		return // it was not asked for, or not understood
+		return // not requested, or not understood
 	}
 	switch can := transform.CanWrite(c.Config.Service(), t.Me); {
 	case can.V:
@@ -94,7 +95,7 @@ func (c *checker) apiKey(t *job.Trial) {
 	}
 }
 
-// sameAccount reports whether the report and the key are of one account. A key sees its own account alone.
+// sameAccount checks whether the report and the key belong to one account. A key sees only its own account.
 func (c *checker) sameAccount(t *job.Trial) {
 	const name = "same account"
 	d := t.Day
@@ -125,10 +126,9 @@ func (c *checker) sameAccount(t *job.Trial) {
 	}
 }
 
-// fields reports which fields of the settings could not be read, with the lines of the service file that would name
-// them.
+// fields adds the fields of the settings that could not be read, with lines for the service file that would name them.
 func (c *checker) fields(t *job.Trial) {
-	if len(t.Unread) == 0 || c.code != exit.OK { // a request that failed is named above
+	if len(t.Unread) == 0 || c.code != exit.OK { // a failed request has a line above
 		return
 	}
 	var examples []string
@@ -146,8 +146,8 @@ func (c *checker) fields(t *job.Trial) {
 	c.lines[len(c.lines)-1].Paste = lines
 }
 
-// serviceLines are lines of the service file for the fields that the replies lack, with the keys that no column shows,
-// those most alike first.
+// serviceLines returns lines for the service file: for each field that the replies lack, the most similar key that no
+// column reads.
 func serviceLines(t *job.Trial) (lines []string) {
 	for _, e := range t.Unread {
 		var keys []string
@@ -173,7 +173,7 @@ func serviceLines(t *job.Trial) (lines []string) {
 	return lines
 }
 
-// unlike counts the words of a name that another lacks.
+// unlike counts the words of a name that another name lacks.
 func unlike(name, other string) (n int) {
 	for word := range strings.SplitSeq(name, "_") {
 		if !strings.Contains(other, word) {
@@ -183,7 +183,7 @@ func unlike(name, other string) (n int) {
 	return n
 }
 
-// stores reports whether a sync stores what the service answers.
+// stores checks whether a sync stores the replies.
 func (c *checker) stores(t *job.Trial) {
 	const name = "sync"
 	code := int(t.Run.ExitCode)

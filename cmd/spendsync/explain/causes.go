@@ -26,21 +26,21 @@ import (
 	"spendsync/load/remote"
 )
 
-// cause is a cause of an error: by what it is known, and the words for it. {names} stand for facts. Without happened or
-// safe, the error's own text and its exit code say it.
+// cause recognizes a cause of an error and words it. {names} are replaced by facts. An empty happened or safe stands
+// for the error's own text or the words of its exit code.
 type cause struct {
 	is                 func(facts) bool
 	happened, do, safe string
 }
 
-// causes are those that we know. The first one that applies counts.
+// causes lists the known causes. The first match counts.
 var causes = []cause{
 	{is: func(f facts) bool { return f.words["advice"] != "" }, do: "{advice}"},
 	{is: isKind(exit.ErrOtherAccount, exit.ErrOtherReport), safe: "nothing of the other account was stored",
 		do: "use the key and the dashboard user of one account, " + config.Prefix + "API_KEY and " + config.Prefix +
 			"REPORT_USER, and for another account another name in " + config.Prefix + "ACCOUNT"},
 
-	// What push and pull would not replace, and what the storage of a bucket answered.
+	// Push, pull, and the storage of a bucket.
 	{is: isKind(remote.ErrOlder, remote.ErrOtherHistory), safe: untouched, do: "push the store that continues the " +
 		"bucket, or pull into an empty folder; 'push --accept-loss' replaces what the bucket has"},
 	{is: isKind(remote.ErrNoGeneration), safe: untouched, do: "choose one of those"},
@@ -77,7 +77,7 @@ var causes = []cause{
 	{is: ofStorage(durable.ErrLocked), happened: "Another push keeps changing {object} of {address} ({answered})",
 		do: "wait until the other push ends, then run it again"},
 
-	// What happened on the way to the service or to a storage.
+	// The network between this machine and the service or a storage.
 	{is: on(func(e *net.OpError) bool { return e.Op == "proxyconnect" }),
 		happened: "The proxy on the way to {url} does not answer: {reason}",
 		do:       "correct HTTPS_PROXY, or name the host in NO_PROXY if no proxy is needed; then {again}"},
@@ -111,7 +111,7 @@ var causes = []cause{
 	{is: ofStorage(remote.ErrUnavailable), happened: "{storage} keeps failing ({answered}): " +
 		"{object}: {reason}", do: "wait for the storage and run it again"},
 
-	// What the service answered.
+	// Replies of the service.
 	{is: func(f facts) bool { return answers(http.StatusOK)(f) && strings.HasPrefix(f.said, "<") },
 		happened: "A page for people answers at {url} in place of the {side}: {page}",
 		do: "check that no proxy, gateway or login page answers there; if the service is under maintenance, run it " +
@@ -147,7 +147,7 @@ var causes = []cause{
 		do: "check that no proxy or login page answers at {url}; otherwise report this message to the maintainers of " +
 			"spendsync"},
 
-	// What lies on this machine.
+	// The store and the volumes of this machine.
 	{is: func(f facts) bool {
 		return f.damage != nil && (f.damage.Path == "manifest.json" || strings.HasPrefix(f.damage.Path, "manifest/"))
 	}, do: "restore the data directory from a backup ('spendsync pull --all URL DIR')"},
@@ -176,7 +176,7 @@ var causes = []cause{
 	{is: errno("Input/output error", syscall.EIO), happened: "the volume has an I/O error: {text}",
 		do: "repair or replace the volume, then run it again"},
 
-	// What the caller got wrong.
+	// Usage and configuration.
 	{is: func(f facts) bool {
 		return errors.Is(f.err, exit.ErrUsage) && strings.Contains(f.words["text"], config.Prefix)
 	}, do: "correct it; 'spendsync help config' describes each variable"},
@@ -194,39 +194,39 @@ const (
 	notTrusted  = "The certificate behind {url} is not trusted: {certificate}"
 )
 
-// isKind is about an error of any of these kinds, wherever it comes from.
+// isKind matches errors of any of these kinds, from any source.
 func isKind(kinds ...error) func(facts) bool {
 	return func(f facts) bool {
 		return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(f.err, kind) })
 	}
 }
 
-// ofStorage is about an error of this kind that came from the storage of a bucket.
+// ofStorage matches errors of a kind from a bucket's storage, but not from a folder.
 func ofStorage(kind error) func(facts) bool {
 	return func(f facts) bool { return f.bucket != nil && f.bucket.Endpoint != "" && errors.Is(f.err, kind) }
 }
 
-// hasCode is about an error of S3 with one of these codes.
+// hasCode matches errors of S3 with one of these codes.
 func hasCode(codes ...string) func(facts) bool {
 	return func(f facts) bool { return f.bucket != nil && slices.Contains(codes, f.bucket.Code) }
 }
 
-// unasked is about an error of this kind before the storage answered.
+// unasked matches errors of a kind that occurred before the storage replied.
 func unasked(kind error) func(facts) bool {
 	return func(f facts) bool { return ofStorage(kind)(f) && f.bucket.Status == 0 }
 }
 
-// replied is about an error of this kind in what the service answered.
+// replied matches errors of a kind in the reads of the service.
 func replied(kind error) func(facts) bool {
 	return func(f facts) bool { return f.read != nil && errors.Is(f.err, kind) }
 }
 
-// answers is about a reply of the service with one of these statuses.
+// answers matches replies of the service with one of these statuses.
 func answers(statuses ...int) func(facts) bool {
 	return func(f facts) bool { return f.read != nil && slices.Contains(statuses, f.read.Status) }
 }
 
-// errno is about what the file system refused. DuckDB reports it in words.
+// errno matches storage errors by their number or, since DuckDB has only text, by words.
 func errno(words string, numbers ...syscall.Errno) func(facts) bool {
 	return func(f facts) bool {
 		is := func(n syscall.Errno) bool { return errors.Is(f.err, n) }
@@ -235,7 +235,7 @@ func errno(words string, numbers ...syscall.Errno) func(facts) bool {
 	}
 }
 
-// on is about an error of a type, with what it has to be, that happened on the way to the service or to a storage.
+// on matches errors of a type, and optionally of a condition, on the way to the service or a storage.
 func on[E error](is func(E) bool) func(facts) bool {
 	return func(f facts) bool {
 		e, ok := errors.AsType[E](f.way)
@@ -243,15 +243,15 @@ func on[E error](is func(E) bool) func(facts) bool {
 	}
 }
 
-// facts are what is known of an error.
+// facts holds the details of an error.
 type facts struct {
 	err    error
-	read   *extract.ReadError // of the service; nil: it is none
+	read   *extract.ReadError // failed read of the service; nil: none
 	bucket *remote.Error      // nil: it is none
 	damage *durable.Damage    // nil: it is none
-	way    error              // what happened on the way to one of them; nil: a reply came
-	said   string             // by the service, or by what stands before it: a refusal, or the beginning of a reply
-	safe   string             // empty: as the exit code says
+	way    error              // the network error; nil if a reply came
+	said   string             // text of the reply: a refusal, or the beginning of another reply, perhaps of a proxy
+	safe   string             // empty: the words of the exit code
 	words  map[string]string
 }
 
@@ -283,7 +283,7 @@ func factsOf(err error) (f facts) {
 	return f
 }
 
-// ofService adds what is known of a request to the service.
+// ofService adds the facts about a request to the service.
 func (f *facts) ofService() {
 	e := f.read
 	f.way = e.Cause
@@ -305,7 +305,7 @@ func (f *facts) ofService() {
 // ofBucket adds the facts about a request to the storage of a bucket.
 func (f *facts) ofBucket() {
 	e := f.bucket
-	if f.safe = untouched; e.Endpoint == "" { // a folder
+	if f.safe = untouched; e.Endpoint == "" { // the bucket is a folder
 		f.words["folder"], f.words["in folder"] = e.Address, ""
 		return
 	}
@@ -320,18 +320,18 @@ func (f *facts) ofBucket() {
 		"url": e.Endpoint, "again": "run it again"})
 }
 
-// named is a name of a fact in the words of a cause.
+// named matches a placeholder: {name}.
 var named = regexp.MustCompile(`\{[a-z ]+\}`)
 
-// fill puts the facts in the places of their {names}.
+// fill replaces the placeholders by facts.
 func (f *facts) fill(text string) string {
 	return named.ReplaceAllStringFunc(text, func(name string) string { return f.words[name[1:len(name)-1]] })
 }
 
-// quotedAfter is the text that a reason quotes after these words.
+// quotedAfter returns the quoted text that follows these words in a reason.
 func quotedAfter(reason, words string) string {
 	_, text, _ := strings.Cut(reason, words)
-	quoted, err := strconv.QuotedPrefix(text) // what was cut off ends in an ellipsis
+	quoted, err := strconv.QuotedPrefix(text) // a cut-off text ends in an ellipsis, not a quote
 	if err != nil {
 		return text
 	}
@@ -339,10 +339,10 @@ func quotedAfter(reason, words string) string {
 	return strings.TrimSpace(text)
 }
 
-// markup is what a browser does not show of a page.
+// markup matches the parts of a page that a browser does not show.
 var markup = regexp.MustCompile(`(?is)<(style|script)\b.*?</(style|script)>|<[^>]*>`)
 
-// pageText is the beginning of a page's text, in one line.
+// pageText returns the start of a page's visible text, in one line.
 func pageText(page string) string {
 	text := []rune(cli.Visible(cli.OneLine(html.UnescapeString(markup.ReplaceAllString(page, " ")))))
 	return string(text[:min(len(text), 160)])

@@ -11,10 +11,10 @@ import (
 	"spendsync/load/durable"
 )
 
-// Message is the end of a command in three sentences.
+// Message describes the end of a command in three sentences.
 type Message struct {
 	Happened string
-	Detail   string // the whole story of a run or an error, in one sentence; terminals leave it out
+	Detail   string // the complete sentence of a run or an error; terminals leave it out
 	Safe     string
 	Do       string
 }
@@ -34,19 +34,19 @@ func Error(err error, code int) Message {
 	return m
 }
 
-// Sentence is a message whose advice follows from the exit code alone.
+// Sentence returns a message whose advice is that of the exit code.
 func Sentence(happened string, code int) Message {
 	about := exit.About(code)
 	return Message{Happened: happened, Safe: about.Safe, Do: about.Do}
 }
 
-// sentence is the error's text, without what its exit code says already.
+// sentence returns the error's text without the words that its exit code adds anyway.
 func sentence(err error) string {
 	return strings.ReplaceAll(cli.OneLine(err.Error()), ": "+durable.ErrStorage.Error(), "")
 }
 
-// Text is the message as lines: what happened, what is safe, what to do with the exit code. On a
-// terminal, width is its columns: lines are wrapped at words, and the detail is left out.
+// Text formats the message as lines: what happened, what is safe, and what to do with the exit code. width is the width
+// of a terminal, which wraps lines and leaves out the detail; 0: not a terminal.
 func (m Message) Text(code, width int) string {
 	lines := []string{"spendsync: " + m.Happened}
 	if m.Detail != "" && m.Detail != m.Happened && width == 0 {

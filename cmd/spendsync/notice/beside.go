@@ -9,22 +9,21 @@ import (
 	"spendsync/load/durable"
 )
 
-// Folder is the folder of the data directory with what is noted beside a store: the state of each account's notices,
-// the last verified backup, and the buckets to which a push has ended. It is no part of a generation. If it is deleted,
-// all current findings are reported again.
+// Folder is the folder of the data directory for what is no part of a generation: the state of each account's notices,
+// the last verified backup, and the buckets that a push has reached. If it is deleted, all current findings are
+// reported again.
 const Folder = "notices"
 
-// The notes about backups: the instant of the last verified one, and the last pushed generation by the bucket's
-// address.
+// Files about backups: the time of the last verified one, and the last pushed generation by bucket address.
 const (
 	Verified = "backup.json"
 	Pushed   = "pushed.json"
 )
 
-// maxNote exceeds any note: 500 messages of a few hundred bytes.
+// maxNote exceeds any of these files: 500 messages of a few hundred bytes.
 const maxNote = 16 << 20
 
-// Read reads a note beside a store into v, which stays as it is if there is none.
+// Read reads a file of [Folder] into v, which stays unchanged if there is no file.
 func Read(d durable.Disk, dir, name string, v any) error {
 	path := filepath.Join(dir, Folder, name)
 	text, err := d.ReadFile(path, maxNote)
@@ -40,7 +39,7 @@ func Read(d durable.Disk, dir, name string, v any) error {
 	return nil
 }
 
-// Write replaces a note durably: afterwards it is complete, or unchanged.
+// Write replaces a file of [Folder] durably: afterwards it is complete or unchanged.
 func Write(d durable.Disk, dir, name string, v any) error {
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {

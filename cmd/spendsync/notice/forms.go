@@ -14,14 +14,14 @@ import (
 	"spendsync/cmd/internal/config"
 )
 
-// limits are the most bytes of text that a form accepts in one request, with room to spare: Telegram 4,096, Slack
-// 4,000 recommended, Discord behind its /slack 2,000.
+// limits are the most bytes of text that a form accepts in one request, with a margin: Telegram 4,096, Slack 4,000
+// recommended, Discord behind its /slack 2,000.
 var limits = map[string]int{"telegram": 4000, "slack": 1900, "mail": 50_000, "json": 50_000}
 
-// maxSentence limits one message: a name in it may be long.
+// maxSentence limits one message: it may contain a long name.
 const maxSentence = 600
 
-// fits returns how many of the messages, at least one, one request can hold.
+// fits returns how many of the messages fit into one request, at least one.
 func fits(form, account string, all []Message) int {
 	size := 0
 	for i, m := range all {
@@ -33,7 +33,7 @@ func fits(form, account string, all []Message) int {
 	return len(all)
 }
 
-// sentence is a message for a person, in one line, with its ID at the end.
+// sentence formats a message as one line that ends with its ID.
 func sentence(form, account string, m Message) string {
 	text := inert(form, m.Happened)
 	if m.State == Over {
@@ -53,12 +53,12 @@ func sentence(form, account string, m Message) string {
 
 var (
 	slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	// What a chat makes a link, a mention, a command or a tag of: a dot before a letter, and the signs before words.
+	// What chats turn into a link, mention, command or tag: a dot before a letter, and these signs before words.
 	active = regexp.MustCompile(`[.]\pL|[@#/:][^\s0-9]`)
 )
 
-// inert keeps a chat from making anything of a text: whoever names a campaign must not link or mention there. A word
-// joiner, which nobody sees, separates what it would recognize. Mail is text/plain, and JSON has no markup.
+// inert keeps chats from interpreting a text: the author of a campaign's name must not be able to link or mention. An
+// invisible word joiner separates what a chat would recognize. Mail is text/plain, and JSON has no markup.
 func inert(form, text string) string {
 	text = cli.Visible(cli.OneLine(text))
 	if form != "slack" && form != "telegram" {

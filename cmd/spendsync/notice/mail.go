@@ -17,8 +17,8 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// sendMail sends one mail in plain text, so that nothing in a name is markup, with a line for each message. Its ID is
-// that of the first message, so that a receiver recognizes a mail that is sent again after a kill.
+// sendMail sends one mail, a line for each message, in plain text so that no name is markup. Its ID is that of the
+// first message, so that a receiver recognizes a mail that is sent again after a kill.
 func sendMail(ctx context.Context, r config.Receiver, account string, all []Message, lines []string) error {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := errors.Join(m.From(r.From), m.To(r.To)); err != nil {
@@ -37,23 +37,23 @@ func sendMail(ctx context.Context, r config.Receiver, account string, all []Mess
 	var untrusted *tls.CertificateVerificationError
 	var unreachable net.Error
 	if err != nil && r.URL.User != nil && !errors.As(err, &untrusted) && !errors.As(err, &unreachable) {
-		// The server's reply to credentials may repeat them.
+		// The cause is left out: the server's reply to credentials may repeat them.
 		return fmt.Errorf("%s does not take the user and the password over an encrypted connection", r.URL.Hostname())
 	}
 	if err != nil {
 		return err
 	}
 	err = c.Send(m)
-	_ = c.Close() // the mail is accepted or refused
+	_ = c.Close() // by now the mail is accepted or refused
 	return err
 }
 
-// mailClient speaks TLS from the start for smtps:// (port 465), and STARTTLS for smtp:// (port 587). Without either, a
-// mail is handed to this machine only.
+// mailClient uses TLS from the start for smtps:// (port 465), and STARTTLS for smtp:// (port 587). Without encryption
+// it sends only to this machine.
 func mailClient(r config.Receiver) (*mail.Client, error) {
 	host := r.URL.Hostname()
 	local := outbound.IsLoopback(host)
-	// [url.Parse] has seen that a port has digits alone.
+	// [url.Parse] has checked that a port has only digits.
 	port, _ := strconv.Atoi(cmp.Or(r.URL.Port(), map[string]string{"smtp": "587", "smtps": "465"}[r.URL.Scheme]))
 	policy := mail.TLSMandatory
 	if local {

@@ -28,7 +28,7 @@ func send(ctx context.Context, method string, to *url.URL, body []byte) error {
 		last = sendOnce(ctx, client, method, to, body)
 		return struct{}{}, last
 	}, backoff.WithBackOff(pause), backoff.WithMaxTries(3))
-	if err != nil && last != nil { // it names the receiver also when the time is over
+	if err != nil && last != nil { // report the last error, which names the receiver, even after the time is up
 		return last
 	}
 	return err
@@ -49,7 +49,7 @@ func sendOnce(ctx context.Context, client *http.Client, method string, to *url.U
 		return fmt.Errorf("%s: %w", origin, outbound.WithoutURL(err))
 	}
 	defer resp.Body.Close()
-	// Read to its end, so that the connection can be used again.
+	// Read the body to its end, so that the connection can be reused.
 	_, _ = io.Copy(io.Discard, resp.Body)
 	err = fmt.Errorf("%s: status %d", origin, resp.StatusCode)
 	switch code := resp.StatusCode; {
@@ -63,9 +63,8 @@ func sendOnce(ctx context.Context, client *http.Client, method string, to *url.U
 	return err
 }
 
-// Beat reports the start of a run, "start", or its exit code in the manner of healthchecks: URL/start, then URL for
-// success or URL/CODE for an exit code that is not 0 (https://healthchecks.io/docs/http_api/). Without a URL it reports
-// nothing.
+// Beat reports the start of a run ("start") or its exit code, as healthchecks expects: URL/start, then URL for success
+// or URL/CODE for another exit code (https://healthchecks.io/docs/http_api/). Without a URL it does nothing.
 func Beat(ctx context.Context, to *url.URL, signal string) error {
 	if to == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 // Finding is a problem that somebody should hear about, as one run sees it.
 type Finding struct {
 	Kind     string `json:"kind"`     // the part before "_" is the kind of SPENDSYNC_NOTIFY
-	Place    string `json:"place"`    // the campaign, source or the like that it concerns
+	Place    string `json:"place"`    // the campaign, source or other object that it concerns
 	Since    string `json:"since"`    // first Chicago day of the problem; "": not known
 	Begins   bool   `json:"-"`        // false: it only keeps a reported finding open
 	Happened string `json:"happened"` // a sentence without the final period
@@ -30,11 +30,11 @@ func (f Finding) Group() string {
 type temper struct {
 	runs    int           // consecutive runs with the finding before it is reported
 	absence time.Duration // how long it must be absent before its end is reported
-	event   bool          // it has no end
+	event   bool          // findings are events, which do not end
 }
 
-// tempers are the groups whose findings are not reported at once, or never end. Hourly numbers cross their limits
-// back and forth; the next run makes up for a failed one.
+// tempers lists the groups whose findings are not reported at once, or never end. Hourly numbers cross their limits
+// back and forth, and the next run makes up for a failed one.
 var tempers = map[string]temper{
 	"failed":   {runs: 2},
 	"break":    {absence: 48 * time.Hour},
@@ -60,7 +60,7 @@ type open struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
-// Message reports the start or the end of a finding. It has the ID of the finding, however often it is sent.
+// Message reports the start or the end of a finding. Its ID is the same each time it is sent.
 type Message struct {
 	ID    string `json:"id"`
 	State string `json:"state"` // begins, over
@@ -78,7 +78,7 @@ const (
 // maxWaiting limits the messages that wait for an unreachable receiver. The oldest are dropped.
 const maxWaiting = 500
 
-// Run is the result of one run, as far as notices need it.
+// Run is the part of a run's result that notices need.
 type Run struct {
 	Account    string
 	At         time.Time
@@ -138,7 +138,7 @@ func (s *state) keepOpen(o open, r Run) {
 	s.Open = append(s.Open, o)
 }
 
-// say adds a message about a finding for each receiver.
+// say adds a message about a finding for every receiver.
 func (s *state) say(o open, what string, r Run) {
 	for to := range s.Waiting {
 		s.Waiting[to] = append(s.Waiting[to], Message{ID: o.ID, State: what, Finding: o.Finding, At: r.At,
@@ -146,7 +146,7 @@ func (s *state) say(o open, what string, r Run) {
 	}
 }
 
-// idOf returns an ID that consists of the kind and a hash of the place and the start of a finding.
+// idOf returns the ID of a finding: its kind, and a hash of its place and its start.
 func idOf(r Run, f Finding) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.Account, f.Kind, f.Place,
 		r.At.UTC().Format(time.RFC3339Nano)}, "\x00")))

@@ -18,7 +18,7 @@ import (
 // same ID.
 type Teller struct {
 	Disk      durable.Disk
-	Dir       string // the data directory
+	Dir       string // data directory
 	Account   string
 	Receivers []config.Receiver
 	Post      func(ctx context.Context, to config.Receiver, account string, all []Message) error // [Post]
@@ -61,7 +61,7 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 
 // deliver sends the waiting messages, in order for each receiver, and writes the state after each request.
 func (t *Teller) deliver(ctx context.Context, all map[string][]Message, write func() error) error {
-	var mu sync.Mutex // of all and its file
+	var mu sync.Mutex // guards all and its file
 	errs := make([]error, len(t.Receivers))
 	var g sync.WaitGroup
 	before := maps.Clone(all)

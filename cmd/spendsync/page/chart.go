@@ -12,16 +12,16 @@ import (
 	"spendsync/schema"
 )
 
-// chart is a drawing: percents across, so that it is as wide as its reader's screen, and pixels down.
+// chart is an SVG drawing. Its widths are percentages, so that it fills the screen; its heights are pixels.
 type chart struct {
 	Height float64
 	Shapes []shape
-	Lines  []shape // drawn over the shapes; their points count thousandths across
+	Lines  []shape // drawn over the shapes; x counts thousandths of the width
 	Legend []shape
-	Text   string // what a reader hears who does not see it
+	Text   string // description for screen readers
 }
 
-// shape is a rectangle, a line (W and H are its other end), a text or a path of points.
+// shape is a rectangle, a line (W and H are its other end), a text or a polyline.
 type shape struct {
 	Kind, Class, Text, Title string
 	X, Y, W, H               float64
@@ -33,7 +33,7 @@ const (
 	top, bottom = 20.0, 22.0
 )
 
-// scale places values between the edges of a plot.
+// scale maps values to positions between the edges of a plot.
 type scale struct{ low, high, from, to float64 }
 
 func (s scale) at(v float64) float64 {
@@ -51,7 +51,7 @@ func (c *chart) vertical(low, high float64, format string) scale {
 	s := scale{low: ticks[0], high: ticks[len(ticks)-1], from: c.Height - bottom, to: top}
 	for i, t := range ticks {
 		label := short(format, t)
-		if i%(len(ticks)-1) != 0 && (c.Height-top-bottom)/float64(len(ticks)-1) < 14 { // no room
+		if i%(len(ticks)-1) != 0 && (c.Height-top-bottom)/float64(len(ticks)-1) < 14 { // labels would overlap
 			label = ""
 		}
 		c.level(s.at(t), label)
@@ -64,7 +64,7 @@ func (c *chart) level(y float64, label string) {
 		shape{Kind: "text", Class: "tick", X: 0, Y: y - 3, Text: label})
 }
 
-// niceTicks are some four round marks with 0 among them.
+// niceTicks returns about four round values, 0 among them.
 func niceTicks(low, high float64) (t []float64) {
 	if high <= low {
 		high = low + 1
@@ -84,7 +84,7 @@ func niceTicks(low, high float64) (t []float64) {
 	}
 }
 
-// places are the values of x in their order, each with its slot across.
+// places holds the sorted values of x, each with its slot.
 type places struct {
 	values []string
 	of     map[string]int
@@ -111,7 +111,7 @@ func (p places) slot() float64 { return (right - left) / float64(max(1, len(p.va
 
 func (p places) middle(x string) float64 { return left + p.slot()*(float64(p.of[x])+0.5) }
 
-// name returns a value of x as a person reads it: a day, or an hour.
+// name formats a value of x, which is a day or an hour.
 func (p places) name(x string) string {
 	if t, err := time.Parse(time.DateOnly, x); err == nil {
 		return t.Format("Mon 2 Jan")
@@ -119,7 +119,7 @@ func (p places) name(x string) string {
 	return x + ":00"
 }
 
-// marks draws the days of each week's start, or every sixth hour; every other one only where there is room.
+// marks labels the first day of each week, or every sixth hour; on small screens only every other label shows.
 func (p places) marks(c *chart) {
 	n := 0
 	for _, x := range p.values {
@@ -139,8 +139,8 @@ func (p places) marks(c *chart) {
 	}
 }
 
-// stack draws a column for each x with a part for each series. A column whose state is open is hatched; so is one
-// that is not known, over all of its height. Marks stand on top.
+// stack draws a column for each x with a part for each series. Open days and unknown days are hatched, unknown ones
+// over the full height. Marks of settings stand on top.
 func stack(b Block, height float64) chart {
 	rows, format := b.Each(), b.Format("value")
 	c, p := chart{Height: height}, placesOf(rows)
@@ -199,8 +199,7 @@ func number(r Row, column string) int {
 	return n
 }
 
-// lines draws a line for each series. It is interrupted where a value is not known, and each part has the style of the
-// row that it leads to.
+// lines draws a line for each series, with a gap at unknown values. Each segment has the style of the row at its end.
 func lines(b Block, height float64) chart {
 	rows := b.Each()
 	c, p := chart{Height: height}, placesOf(rows)
@@ -253,7 +252,7 @@ func lines(b Block, height float64) chart {
 	return c
 }
 
-// Spark returns a line of its column's values, oldest first: points in a box of 100 by 24.
+// Spark returns the points of a small line in a box of 100 by 24, oldest value first.
 func (r Row) Spark() string {
 	var values []float64
 	for v := range strings.SplitSeq(r.Text("spark"), ",") {

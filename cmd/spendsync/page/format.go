@@ -13,11 +13,11 @@ import (
 	"spendsync/schema"
 )
 
-// nameLength is how much of a name a page shows.
+// nameLength is the length at which names are cut.
 const nameLength = 60
 
-// plain is a text of the account made fit to stand on a page: one line, at most n characters, without what would act on
-// its surroundings.
+// plain makes a text of the account safe to show: one line of at most n characters, without invisible control
+// characters.
 func plain(s string, n int) string {
 	shown := []rune(cli.Visible(cli.OneLine(s)))
 	if len(shown) > n {
@@ -26,14 +26,14 @@ func plain(s string, n int) string {
 	return string(shown)
 }
 
-// unknown stands for a number that is not known.
+// unknown is shown for a value that is not known.
 const unknown = "unknown"
 
-// numbers are the formats of numbers.
+// numbers lists the formats of numbers.
 var numbers = []string{"money", "price", "count", "percent", "change", "points", "times", "number", "days"}
 
-// parse returns a number as an answer spells it. A ratio is cut to 12 digits: the engine adds in no fixed order, and
-// the last digits of a double are the order's.
+// parse parses a number of an answer. It cuts ratios to 12 digits: the engine adds in no fixed order, so that the last
+// digits of a double vary.
 func parse(s schema.Null[string]) (v float64, digits string, ok bool) {
 	v, err := strconv.ParseFloat(s.V, 64)
 	if !s.Valid || err != nil || v != v || v-v != 0 {
@@ -46,7 +46,7 @@ func parse(s schema.Null[string]) (v float64, digits string, ok bool) {
 	return v, digits, true
 }
 
-// show formats a value for a person; beside a number stand its digits as the warehouse gave them.
+// show formats a value as HTML. A number keeps its full digits in an attribute.
 func show(format string, value schema.Null[string]) template.HTML {
 	v, digits, ok := parse(value)
 	text := ""
@@ -77,7 +77,7 @@ func show(format string, value schema.Null[string]) template.HTML {
 	return template.HTML(`<bdi>` + template.HTMLEscapeString(text) + `</bdi>`)
 }
 
-// word is the class of a verdict: its letters.
+// word turns a verdict into a CSS class.
 func word(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' {
@@ -124,7 +124,7 @@ func spell(format string, v float64) string {
 	return minus + grouped(a, 1)
 }
 
-// percent spells a share in percent, with two decimals below one.
+// percent formats a share in percent, with two decimals below one.
 func percent(p float64) string {
 	switch {
 	case p != 0 && p < 0.995:
@@ -135,7 +135,7 @@ func percent(p float64) string {
 	return grouped(p, 0) + " %"
 }
 
-// signed is a change with an arrow.
+// signed formats a change with an arrow.
 func signed(format string, value schema.Null[string]) string {
 	v, _, ok := parse(value)
 	switch {
@@ -149,7 +149,7 @@ func signed(format string, value schema.Null[string]) string {
 	return "= 0 %"
 }
 
-// stake is the money that an advice is about; empty: none is known.
+// stake formats the money at stake; empty if it is not known.
 func stake(value schema.Null[string]) string {
 	if v, _, ok := parse(value); ok && v >= 0.01 {
 		if v >= 100 {
@@ -167,12 +167,12 @@ func trimmed(s string) string {
 	return s
 }
 
-// grouped writes digits in threes.
+// grouped formats a number with grouped thousands.
 func grouped(v float64, decimals int) string {
 	return cli.Thousands(strconv.FormatFloat(v, 'f', decimals, 64))
 }
 
-// short is a number for an axis.
+// short formats a number for an axis.
 func short(format string, v float64) string {
 	switch a := math.Abs(v); {
 	case format == "percent":
@@ -191,7 +191,7 @@ func short(format string, v float64) string {
 	return "$" + trimmed(grouped(v, 2))
 }
 
-// instant is a moment in Chicago, of microseconds since 1970; the page's head gives UTC too.
+// instant formats microseconds since 1970 in Chicago's time. The page's head also shows UTC.
 func instant(us string) string {
 	n, err := strconv.ParseInt(us, 10, 64)
 	if err != nil {
@@ -200,7 +200,7 @@ func instant(us string) string {
 	return time.UnixMicro(n).In(schema.Chicago()).Format("2 Jan 2006, 15:04")
 }
 
-// iso is an instant for machines, in UTC.
+// iso formats an instant in UTC for programs.
 func iso(us string) string {
 	n, err := strconv.ParseInt(us, 10, 64)
 	if err != nil {
@@ -209,10 +209,10 @@ func iso(us string) string {
 	return time.UnixMicro(n).UTC().Format(time.RFC3339)
 }
 
-// isoDay is a day as an answer spells it within a sentence.
+// isoDay matches a day within a sentence.
 var isoDay = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
 
-// dayOf is a day as the page's tables and axes show it.
+// dayOf formats a day of a sentence like the axes of the charts.
 func dayOf(d string) string {
 	t, err := time.Parse(time.DateOnly, d)
 	if err != nil {

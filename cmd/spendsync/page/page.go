@@ -14,26 +14,25 @@ import (
 	"spendsync/schema"
 )
 
-// Page is all that a page shows.
+// Page is the content of a page.
 type Page struct {
 	Accounts []Account
-	Version  string // of the binary that drew it
+	Version  string // of the binary that writes the page
 	Schema   int    // version of the warehouse's tables
 }
 
-// Account is one account's part of the page.
+// Account is the part of the page about one account.
 type Account struct {
 	Name     string
 	Head     Block // as_of, last_whole, run, version
 	Sections []Section
 }
 
-// AsOf is the time as of which the numbers hold, in UTC, and LastWholeDay the last day that is known whole; empty:
-// none.
+// AsOf returns the time of the numbers in UTC, and LastWholeDay the last complete day; empty: none.
 func (a Account) AsOf() string         { return iso(a.head().Text("as_of")) }
 func (a Account) LastWholeDay() string { return a.head().Text("last_whole") }
 
-// AsOfText is the same time in Chicago, for a person.
+// AsOfText returns the time of the numbers in Chicago, for a person.
 func (a Account) AsOfText() string { return instant(a.head().Text("as_of")) + " Chicago" }
 
 func (a Account) head() Row {
@@ -46,28 +45,28 @@ func (a Account) head() Row {
 // Section answers one question.
 type Section struct {
 	Name, Title string
-	Folded      bool // it is opened by who needs it
+	Folded      bool // collapsed until the reader opens it
 	Blocks      []Block
 }
 
-// Block is a part of a section: rows, and the kind in which they are drawn (say, tiles, todo, table, cards, stack,
-// line). A block without rows is left out.
+// Block is a part of a section: rows, and how to draw them (say, tiles, todo, table, cards, stack, line). A block
+// without rows is left out.
 type Block struct {
 	Kind, Caption string
 	Columns       []string
 	Rows          [][]schema.Null[string]
 }
 
-// Row is a row of a block by the names of its columns, without their formats.
+// Row maps the names of columns, without their formats, to the values of one row.
 type Row map[string]schema.Null[string]
 
-// Text returns a cell's text, fit to stand on a page; empty: it is NULL, or no such column exists.
+// Text returns a cell's text, safe to show; empty for NULL or a missing column.
 func (r Row) Text(column string) string { return plain(r[column].V, 600) }
 
 // Is reports whether a cell is true.
 func (r Row) Is(column string) bool { return r[column].V == "true" }
 
-// Turn returns the class of a change for the better or for the worse; empty: it is neither.
+// Turn returns the CSS class of an improvement or a deterioration; empty for neither.
 func (r Row) Turn() string {
 	v, _, ok := parse(r["change"])
 	if !ok || v == 0 || !r["better"].Valid {
@@ -76,7 +75,7 @@ func (r Row) Turn() string {
 	return map[bool]string{true: " good", false: " bad"}[(v > 0) == r.Is("better")]
 }
 
-// Each returns the rows by the names of their columns.
+// Each returns the rows as maps.
 func (b Block) Each() (rows []Row) {
 	for _, cells := range b.Rows {
 		r := Row{}
@@ -89,7 +88,7 @@ func (b Block) Each() (rows []Row) {
 	return rows
 }
 
-// Format returns the format of the column of that name.
+// Format returns the format of a column.
 func (b Block) Format(column string) string {
 	for _, c := range b.Columns {
 		if name, format, _ := strings.Cut(c, "|"); name == column {
@@ -113,14 +112,14 @@ var (
 	}).Parse(pageText))
 )
 
-// tones are the signs that stand before a sentence, beside its color.
+// tones are the signs before a sentence, in addition to its color.
 var tones = map[string]string{"act": "→", "watch": "!", "fine": "✓", "unknown": "?"}
 
-// Write writes the page of a report. The same report gives the same bytes.
+// Write writes the page. Equal input gives equal bytes.
 func Write(w io.Writer, r Page) error { return execute(w, r, false) }
 
-// WriteSummary writes one sheet of A4 for each account: the tiles, what to do first, what changed, the spend, and the
-// campaigns. The same report gives the same bytes.
+// WriteSummary writes a sheet of A4 for each account: the tiles, what to do first, what changed, the spend, and the
+// campaigns. Equal input gives equal bytes.
 func WriteSummary(w io.Writer, r Page) error {
 	accounts := r.Accounts
 	r.Accounts = nil
@@ -130,7 +129,7 @@ func WriteSummary(w io.Writer, r Page) error {
 	return execute(w, r, true)
 }
 
-// brief returns what of an account fits on a sheet.
+// brief reduces an account to what fits on a sheet.
 func brief(a Account) Account {
 	rows := map[string]int{"changed": 4, "campaigns": 8}
 	all := a.Sections
@@ -164,7 +163,7 @@ func execute(w io.Writer, r Page, summary bool) error {
 	}
 	var b bytes.Buffer
 	err := pageTemplate.Execute(&b, map[string]any{
-		"Report": r, "Accounts": accounts, "Summary": summary, "CSS": template.CSS(style), // ours
+		"Report": r, "Accounts": accounts, "Summary": summary, "CSS": template.CSS(style), // our own file, so safe
 		"Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 			"'; img-src data:; base-uri 'none'; form-action 'none'",
 	})
@@ -175,10 +174,10 @@ func execute(w io.Writer, r Page, summary bool) error {
 	return err
 }
 
-// accountView is an account ready to be drawn.
+// accountView is the template's data for one account.
 type accountView struct {
 	Account
-	ID           string // prefix of the IDs of its sections
+	ID           string // prefix of its sections' IDs
 	Head         Row
 	Open, Folded []sectionView
 }
@@ -186,11 +185,11 @@ type accountView struct {
 type sectionView struct {
 	Section
 	ID     string
-	Say    []Row // its sentences
+	Say    []Row // sentences below the heading
 	Blocks []blockView
 }
 
-// blockView is a block ready to be drawn: a table, or the rows and shapes of another kind.
+// blockView is the template's data for a block: a table, or the rows and shapes of another kind.
 type blockView struct {
 	Block
 	ID    string
@@ -228,7 +227,7 @@ func viewOf(a Account, id string, summary bool) accountView {
 	return v
 }
 
-// draw makes what the block's kind shows.
+// draw computes the table or chart of the block.
 func (v *blockView) draw(summary bool) {
 	switch v.Kind {
 	case "stack":
@@ -240,7 +239,7 @@ func (v *blockView) draw(summary bool) {
 	}
 }
 
-// column is a heading of a table.
+// column is a column of a table.
 type column struct {
 	Name, Format string
 	IsNumber     bool
@@ -250,7 +249,7 @@ type column struct {
 type cell struct {
 	column
 	Value schema.Null[string]
-	IsKey bool // it names its row
+	IsKey bool // names its row
 }
 
 // tableOf returns the columns that have a format, and their cells.
@@ -271,5 +270,5 @@ func tableOf(b Block) (head []column, rows [][]cell) {
 	return head, rows
 }
 
-// Key returns the identity of a row, for programs that read the page.
+// Key returns a row's key, by which programs find it in the page.
 func (v blockView) Key(i int) string { return v.Rows[i].Text("key") }

@@ -18,10 +18,10 @@ var names = []string{"tiles", "do", "changed", "spend", "campaigns", "sources", 
 	"settings",
 	"bids", "restated", "days", "sync", "thresholds"}
 
-// section is a section of the page whose blocks have no rows yet.
+// section is a section of the page without rows.
 type section struct {
 	page.Section
-	sql []string // a query for each block
+	sql []string // one query a block
 }
 
 // head matches the first line of a block: its kind, and optionally a caption.
