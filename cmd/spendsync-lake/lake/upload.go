@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -119,28 +118,14 @@ func (t *lakeTable) put(ctx context.Context, name string, b []byte) (iceberg.Dat
 		return nil, err
 	}
 	object := t.tbl.Location() + "/" + name
-	d, err := table.FileToDataFile(ctx, inMemory(b), object, t.tbl.Schema(), t.tbl.Spec(),
+	files := iceio.NewMemFS() // before the upload, the object is in memory only
+	if err := files.WriteFile(object, b); err != nil {
+		return nil, err
+	}
+	d, err := table.FileToDataFile(ctx, files, object, t.tbl.Schema(), t.tbl.Spec(),
 		t.tbl.SortOrder().OrderID(), t.tbl.Properties())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", object, durable.ErrDamaged, err)
 	}
 	return d, remote(object, t.fs.WriteFile(object, b))
 }
-
-// inMemory is a file system with a single file, whose content it is.
-type inMemory []byte
-
-func (m inMemory) Open(string) (iceio.File, error) {
-	return memoryFile{bytes.NewReader(m)}, nil
-}
-func (m inMemory) Remove(string) error { return fs.ErrPermission }
-
-type memoryFile struct{ *bytes.Reader }
-
-func (f memoryFile) Stat() (fs.FileInfo, error) { return f, nil }
-func (f memoryFile) Close() error               { return nil }
-func (f memoryFile) Name() string               { return "" }
-func (f memoryFile) Mode() fs.FileMode          { return 0 }
-func (f memoryFile) ModTime() time.Time         { return time.Time{} }
-func (f memoryFile) IsDir() bool                { return false }
-func (f memoryFile) Sys() any                   { return nil }
