@@ -100,7 +100,7 @@ var listVerbs = []string{"block", "unblock", "allow", "disallow"}
 
 func ofAllowList(verb string) bool { return verb == "allow" || verb == "disallow" }
 
-// changeList blocks, unblocks, allows or disallows sources.
+// changeList adds sources to, or removes them from, the block list or the allow list, as the verb says.
 func changeList(e *world.Editor, cp *market.Campaign, verb string, ids []string) error {
 	on := verb == "block" || verb == "allow"
 	changes := e.OfCampaign(cp.ID)

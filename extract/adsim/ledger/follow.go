@@ -293,8 +293,8 @@ func (f *follower) entries(versions []Version) []Entry {
 	return out
 }
 
-// estimateRows returns the number of rows of a creative that has none without changes: what its weight in the account's
-// traffic gives.
+// estimateRows returns the number of rows of a creative that would have none without changes. It is proportional to the
+// creative's weight in the traffic of the account.
 func (f *follower) estimateRows(e *Entry) int {
 	runs := slices.ContainsFunc(f.stretches, func(s stretch) bool { return s.delivers && f.runs(&s, e.Creative) })
 	if len(e.universe.Src) == 0 || !runs {

@@ -165,6 +165,6 @@ func (sd *day) converted(h uint64, full int64) int64 {
 	return n
 }
 
-// manySlots is the number of slots from which on the total traffic varies so little from day to day that
-// [Caches.sampleTraffic] replaces it.
+// manySlots is the minimum number of slots at which an account counts as large: its total traffic varies little from
+// day to day, so that one day's, [Caches.sampleTraffic], approximates the others.
 const manySlots = 200

@@ -36,7 +36,7 @@ type Quirk struct {
 	wire     func(x *exchange, rep *wire.Reply)   // changes the headers or the bytes of any reply
 }
 
-// catalog lists all quirks, in the order in which they apply: values, then bodies, then the wire.
+// catalog lists all quirks in the order in which they apply: those of the report, of the API, and of both.
 var catalog = sync.OnceValue(func() (list []Quirk) {
 	for i, quirks := range [][]Quirk{reportQuirks, apiQuirks, wireQuirks} {
 		for _, q := range quirks {
@@ -85,8 +85,8 @@ func (a *ActiveQuirks) list() []Quirk {
 	return a.active
 }
 
-// endpoint is the kind of a read: one of the constants below, or the last fixed element of the API's path. It is "" for
-// all other requests.
+// endpoint is the kind of a read: one of the constants below for the report, and for the API the resource in the reply,
+// for example "campaigns" (a list) or "campaign". It is "" for all other requests.
 type endpoint string
 
 // Endpoints, and lists of them separated by spaces.
@@ -117,7 +117,7 @@ type exchange struct {
 	now      time.Time
 	today    clock.Day
 	request  *http.Request // as the service will see it
-	views    []report.View // of the rows, which the report will apply
+	views    []report.View // views that quirks have added, for the report to apply
 	endpoint endpoint
 }
 

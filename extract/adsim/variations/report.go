@@ -111,7 +111,7 @@ var reportQuirks = []Quirk{
 		})},
 }
 
-// view adds a view of the rows to the requests of some endpoints.
+// view makes the report of some endpoints apply a [report.View] to its rows.
 func view(endpoints string, makeView func(x *exchange) report.View) func(x *exchange) {
 	return func(x *exchange) {
 		if x.endpoint.is(endpoints) {

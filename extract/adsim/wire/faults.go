@@ -46,7 +46,7 @@ const (
 	// The page begins Rows (0: 1) rows too early, as if rows had been inserted before it since the page before was
 	// read. A negative number skips rows.
 	Shift    Kind = "shift"
-	Total    Kind = "total"    // total_rows is wrong by Delta (0: 1)
+	Total    Kind = "total"    // Delta (0: 1) is added to total_rows
 	Truncate Kind = "truncate" // the result ends after Rows rows, and claims to be complete
 	Drop     Kind = "drop"     // Rows (0: 1) rows are missing, beginning at Row
 	// Row is repeated Rows (0: 1) times. Other changes the copies' measures; InPlace replaces adjacent rows by them.

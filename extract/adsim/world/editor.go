@@ -51,7 +51,7 @@ func (e *Editor) NewCampaign() (*market.Campaign, *ledger.CampaignChanges) {
 		ID:        "C" + strconv.Itoa(e.firstMade+n),
 		Key:       chance.Hash(e.Account.Seed, chance.AboutMade, uint64(n)),
 		CreatedAt: e.St.Now.Truncate(time.Second),
-		Created:   market.Never, // so that Campaign.Blocked generates no block list
+		Created:   market.Never, // means created by a change; its generated block list is empty
 		Archived:  market.Never,
 	}
 	cp.Weight = 20 + chance.Below(chance.Mix(cp.Key+3), 30)
