@@ -1,5 +1,5 @@
-"""Asks 'spendsync mcp' with the Python client of the Model Context Protocol: every tool, wrong calls, and SQL that wants
-out of the warehouse or without end.
+"""Calls 'spendsync mcp' with the Python client of the Model Context Protocol: every tool, invalid calls, and SQL that
+tries to read other files or to run forever.
 
     assistant.py SPENDSYNC DATA_DIR
 """

@@ -1,5 +1,5 @@
-"""Reads a bucket that 'spendsync push' has written, as queries/README.md says, with tools that know nothing of
-spendsync, and holds the answers to the binary's.
+"""Reads a bucket that 'spendsync push' has written with independent tools, as queries/README.md says, and compares
+the answers with spendsync's.
     bucket.py SPENDSYNC ENDPOINT BUCKET/PREFIX"""
 import json
 import os
@@ -37,8 +37,8 @@ name = db.sql(f"SELECT warehouse.name FROM read_json('s3://{where}/current.json'
 db.sql(f"ATTACH 's3://{where}/{name}' AS spend (READ_ONLY)")
 got = str(db.sql("SELECT sum(spend) FROM spend.spend_daily").fetchone()[0])
 assert name == pointer["warehouse"]["name"] and got == want, ("DuckDB", name, got, want)
-# The lines of queries/README.md in the command line of DuckDB. The provider credential_chain is an extension that
-# cannot be had here.
+# The lines of queries/README.md in DuckDB's command line. They name the provider credential_chain, an extension that
+# can't be installed here, so the keys are given instead.
 cli = os.path.join(os.path.dirname(sys.executable), "duckdb")
 lines = f"""LOAD '{folder}/httpfs.duckdb_extension'; CREATE SECRET (TYPE s3, KEY_ID '{os.environ["AWS_ACCESS_KEY_ID"]}',
     SECRET '{os.environ["AWS_SECRET_ACCESS_KEY"]}', REGION 'us-east-1', URL_STYLE 'path', USE_SSL false, ENDPOINT '{endpoint.removeprefix("http://")}');

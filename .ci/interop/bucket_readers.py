@@ -1,5 +1,5 @@
-"""Publishes generations, each of which 'sync' brings to its SPENDSYNC_BUCKET, and meanwhile reads the bucket in eight processes
-of three kinds. Every answer must be that of one generation, and none older than the pointer that was read before it.
+"""Publishes generations, each of which 'sync' copies to SPENDSYNC_BUCKET, while eight processes of three kinds read the
+bucket. Every answer must be that of a single generation, and not older than the pointer that was read before it.
     bucket_readers.py SPENDSYNC ENDPOINT BUCKET/PREFIX PUBLICATIONS FOLDER"""
 import datetime
 import json
@@ -29,8 +29,8 @@ def storage():
 
 
 def generation(name):
-    """That of current.json, or of pushed.json: what the last push that ended has brought."""
-    # In one request: a stream of pyarrow asks for the size first, and cuts off a pointer that is replaced by a longer one.
+    """The generation in current.json, or in pushed.json, which names that of the last completed push."""
+    # In one request: pyarrow's stream asks for the size first, and would cut off a longer pointer that replaces it.
     bucket, prefix = where.split("/", 1)
     text = json.load(boto3.client("s3", endpoint_url=endpoint).get_object(Bucket=bucket, Key=f"{prefix}/{name}.json")["Body"])
     return (text if "generation" in text else text["pointer"])["generation"]
@@ -48,7 +48,7 @@ def connect():
 
 
 def by_pointer(db):
-    """A generation by its name, which no other bytes ever have."""
+    """Opens the DuckDB file by its name, which no other content ever has."""
     name, is_of = db.sql(f"SELECT warehouse.name, generation FROM read_json('s3://{where}/current.json')").fetchone()
     db.sql(f"ATTACH 's3://{where}/{name}' AS spend (READ_ONLY)")
     days = dict(db.sql(BY_DAY.format("spend.")).fetchall())
@@ -76,7 +76,7 @@ def by_polars(_):
 
 
 def by_pull(own_folder):
-    """The folder that 'pull --watch' keeps beside a reader."""
+    """Reads the local folder that 'pull --watch' keeps current."""
     db = duckdb.connect(own_folder + "/warehouse.duckdb", read_only=True)
     db.sql("SET enable_progress_bar = false")
     try:
@@ -120,7 +120,7 @@ def ask(question):
 
 
 def publish(percent):
-    """Restates yesterday, and publishes: the truth of a generation is what the store itself answers."""
+    """Restates yesterday and publishes. The store's own answer is then the expected one of that generation."""
     day = datetime.datetime.now(zoneinfo.ZoneInfo("America/Chicago")).date() - datetime.timedelta(days=1)
     order = json.dumps({"day": str(day), "kind": "multiply", "percent": percent}).encode()
     urllib.request.urlopen(os.environ["SPENDSYNC_ADVERTISER_URL"].removesuffix("/api") + "/_sim/restate", order).close()

@@ -41,7 +41,7 @@ def namespace(name):
 
 
 def templates(objects):
-    """The pods that objects ask for."""
+    """The pod templates in some objects."""
     for o in objects:
         if o["kind"] == "CronJob":
             yield o, o["spec"]["jobTemplate"]["spec"]["template"]
@@ -54,12 +54,12 @@ def pod(name, template):
                        "spec": template["spec"]})
 
 
-# All of the deployment, each in a namespace in which only restricted pods run. A warning is a failure.
+# Apply all variants of the deployment, each in a namespace that admits only restricted pods. A warning is a failure.
 sources = [("base", ["kustomize", deploy + "/base"])]
 sources += [(o, ["kustomize", f"{deploy}/overlays/{o}"]) for o in sorted(os.listdir(deploy + "/overlays"))]
 rendered = {name: kubectl(*how) for name, how in sources}
 rendered["cronjob"] = subprocess.run([spendsync, "cronjob", "--example"], capture_output=True, text=True, check=True).stdout
-# Without values the command prints the base, but for the image's tag.
+# Without values the command prints the base, except for the image's tag.
 printed, base = (sorted(yaml.safe_load_all(rendered[name]), key=lambda o: o["kind"]) for name in ("cronjob", "base"))
 for objects in (printed, base):
     for _, template in templates(objects):
@@ -77,7 +77,7 @@ for name, text in rendered.items():
     assert pods, name
     print(f"{name}: applied, {pods} pods pass Pod Security restricted")
 
-# Variants that are broken in one place each. The server refuses each, or Pod Security refuses its pod.
+# Variants with one mistake each. The API server must refuse them, or Pod Security must refuse their pods.
 whole = {o["kind"]: o for o in yaml.safe_load_all(rendered["base"])}
 job = ["spec", "jobTemplate", "spec"]
 of_pod = job + ["template", "spec"]
@@ -126,7 +126,7 @@ for name, kind, path, value, says in broken:
         sys.exit(f"{name}: exit {done.returncode}, not refused for {says}: {done.stdout}{done.stderr}")
 print(f"{len(broken)} broken variants are refused, each for its own reason")
 
-# The CronJob makes a job. No other test waits for the next minute.
+# The CronJob must make a job. This is the only test that waits for the next minute.
 ns = "of-bucket"
 kubectl("-n", ns, "patch", "cronjob", "spendsync", "--type=merge", "-p", '{"spec":{"schedule":"* * * * *"}}')
 made = until("a job of the CronJob", lambda: [j for j in get(ns, "jobs")["items"]
@@ -137,7 +137,7 @@ print("the CronJob made", made[0]["metadata"]["name"], "and a pod")
 
 
 def end_pod(ns, name, code, reason=None):
-    """What a kubelet reports of a pod whose container spendsync ended with a code."""
+    """The status that a kubelet reports for a pod whose container spendsync exited with a code."""
     spec = get(ns, "pod", name)["spec"]
     state = {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed"}}
     status = {"phase": "Failed" if code else "Succeeded",
@@ -162,8 +162,8 @@ def condition(ns, job):
     return None
 
 
-# What the exit code of a run is to the cluster: the manual's words, "running again helps" or not. A signal that
-# ends a pod is a disruption, and another attempt does not count as a failure.
+# Whether the cluster retries a run depends on its exit code, as the manual states: does running again help? A signal
+# that ends a pod counts as a disruption, not as a failure.
 for ns, cronjob in (("of-base", "spendsync"), ("of-bucket", "spendsync"), ("of-bucket", "spendsync-drill")):
     for code, again in [(0, False), (2, False), (3, False), (4, False), (6, False), (8, False), (9, False), (10, False),
                         (11, False), (1, True), (5, True), (7, True), (143, True), ("drained", True)]:

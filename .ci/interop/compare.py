@@ -1,4 +1,4 @@
-"""Reads every published table with readers that nobody here wrote, and compares.
+"""Reads every published table with independent readers, and compares.
 
     compare.py SPENDSYNC DATA_DIR
 
@@ -24,7 +24,7 @@ MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def number(value):
-    """What a value adds to its column's sum."""
+    """The number that a value adds to its column's sum."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int):
@@ -39,7 +39,7 @@ def number(value):
 
 
 def summary(table, types, columns):
-    """What one reader found: rows, and of each column its type, nulls and sum."""
+    """What one reader found: the number of rows, and the type, nulls and sum of each column."""
     names = [c["name"] for c in table["columns"]]
     if list(columns) != names:
         raise SystemExit(f"{table['name']}: the columns are {list(columns)}, not {names}")
@@ -70,12 +70,12 @@ def with_pyarrow(table):
 
 
 def by_duckdb(table):
-    """Marts are written by DuckDB, which declares no column NOT NULL and no order of texts."""
+    """Whether DuckDB wrote the table (a mart): it declares no column NOT NULL and states no sort order."""
     return table["name"].startswith("mart_")
 
 
 def statistics(path, but_texts):
-    """Every column of every row group has its range, for readers that skip by it."""
+    """Every column of every row group must have a minimum and a maximum, by which readers skip row groups."""
     m = pyarrow.parquet.ParquetFile(path).metadata
     for g in range(m.num_row_groups):
         for c in range(m.num_columns):
@@ -99,7 +99,7 @@ def with_polars(table):
 def with_duckdb(table):
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
-    # As people do: a pattern over folders, and the folders' keys as columns.
+    # As users read them: a pattern over folders, with the folders' keys as columns.
     rows = con.execute("SELECT * FROM read_parquet(?, hive_partitioning = true)", [table["files"]])
     keys = {part.split("=")[0] for part in table["files"][0].split("/") if "=" in part}
     names = [d[0] for d in rows.description]
@@ -142,7 +142,7 @@ def with_hyparquet(tables):
 
 
 def differences(table, want, got, reader):
-    """What a reader found that is not as it should be."""
+    """The differences between what a reader found and what it should have found."""
     if got["rows"] != want["rows"]:
         yield f"{table['name']}: {reader} reads {got['rows']} rows, DuckDB has {want['rows']}"
     for c in table["columns"]:

@@ -40,7 +40,7 @@ def seal(text):
 
 
 def republish(store, edit):
-    """Edits an account and its root, and seals them as a writer would."""
+    """Edits the manifests of an account and of the store, and updates their hashes as a writer would."""
     root = json.loads((store / "manifest.json").read_bytes())
     name, part = next(iter(root["accounts"].items()))
     account = json.loads((store / part["path"]).read_bytes())
@@ -54,7 +54,7 @@ def republish(store, edit):
 
 
 def describe(store, path, info):
-    """Gives a file in an account the size and the hash that it has."""
+    """Records the present size and hash of a file in the account's manifest."""
     content = (store / path).read_bytes()
     info.update(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
 

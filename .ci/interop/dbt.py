@@ -1,5 +1,5 @@
-"""Holds what dbt made to the warehouse: each of its reports to the numbers of each day, and the metrics of its semantic
-model, by day and campaign, to the warehouse's own sums.
+"""Compares what dbt made with the warehouse: each report with the numbers of each day, and the metrics of the semantic
+model, by day and campaign, with the warehouse's own sums.
 
     dbt.py SPENDSYNC DBT_DUCKDB DATA_DIR METRICS_CSV
 """
@@ -13,7 +13,7 @@ import sys
 import duckdb
 
 REPORTS = ["account_report", "campaign_report", "ad_group_report", "ad_report", "url_report"]
-# The numbers of a day; one of which a row is not known is not known.
+# The numbers of a day. If a number is unknown in one row, it is unknown for the day.
 DAYS = "SELECT {day}::VARCHAR AS day, sum(spend)::DECIMAL(38, 6)::VARCHAR AS spend" + "".join(
     f", CASE WHEN count({column}) = count(*) THEN sum({column})::BIGINT END AS {column}" for column in ["clicks", "impressions", "conversions"]
 ) + ", round(CASE WHEN count({value}) = count(*) THEN sum({value}) END::DOUBLE, 4) AS value FROM {table} GROUP BY ALL ORDER BY ALL"
@@ -25,7 +25,7 @@ RATIOS = {
     "cpa": ("spend", "conversions"),
     "cpa_expected": ("spend", "conversions_expected"),
 }
-# The first four from another view than the one that the semantic model reads.
+# The first four come from another view than the one that the semantic model reads.
 BY_DAY = """SELECT d.report_date::VARCHAR AS day, d.campaign_id, d.spend::DOUBLE AS spend, d.clicks, d.impressions, d.conversions, s.conversions_expected
 FROM mart.campaign_day AS d JOIN (SELECT report_date, campaign_id, sum(conversions_expected) AS conversions_expected FROM spend GROUP BY ALL) AS s
 USING (report_date, campaign_id)"""

@@ -27,7 +27,7 @@ GROUP BY c.report_date, c.state ORDER BY c.report_date"""
 BY_DAY = "by day, 0 or unknown"
 ONE_DAY = "SELECT count(*) AS n, sum(spend) AS spend FROM {spend} WHERE day = DATE '{day}'"
 
-# How each reader names the types; DECIMAL(p,6) is told apart by its digits.
+# The readers' names of the types. The precision of DECIMAL(p,6) is added to the name.
 SPELLED = {
     "spark": {"string": "VARCHAR", "bigint": "BIGINT", "boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP WITH TIME ZONE"},
     "chdb": {"String": "VARCHAR", "Int64": "BIGINT", "Bool": "BOOLEAN", "Date32": "DATE", "DateTime64(6, 'UTC')": "TIMESTAMP WITH TIME ZONE"},
@@ -119,7 +119,7 @@ class ClickHouse:
         for line in json.loads(str(self.session.query(f"DESCRIBE ads.{name}", "JSON")))["data"]:
             kind = line["type"].removeprefix("LowCardinality(").removeprefix("Nullable(")
             types[line["name"]] = spelled("chdb", kind.removesuffix(")") if kind != line["type"] else kind)
-        # Instants as microseconds: ClickHouse prints none after the year 2299, but keeps them.
+        # Instants as microseconds: ClickHouse stores instants after the year 2299, but can't print them.
         asked = ", ".join(f"toUnixTimestamp64Micro({n}) AS {n}" if k.startswith("TIMESTAMP") else n for n, k in types.items())
         t = self.session.query(f"SELECT {asked} FROM ads.{name}", "ArrowTable")
         columns = t.to_pydict()

@@ -1,4 +1,4 @@
-"""Reads the lake with engines that nobody here wrote, and compares with a DuckDB file.
+"""Reads the lake with independent engines, and compares with a DuckDB file.
 
     lake.py --pins                     prints the snapshots that lake_generation names
     lake.py --compact                  has Spark merge the files of spend_daily
@@ -95,7 +95,7 @@ class Spark:
 
 
 class Trino:
-    """Only where LAKE_TRINO says where one listens: it is 800 MB, and wants Java 24."""
+    """Trino, only if LAKE_TRINO has its address: it takes 800 MB and Java 24."""
 
     def __init__(self):
         import trino
@@ -133,7 +133,7 @@ def pins(catalog):
 
 
 def different(con, name, got):
-    """How the rows of a reader differ from the DuckDB file's; con has that attached as w."""
+    """The differences between a reader's rows and those of the DuckDB file, which con has attached as w."""
     con.register("got", got)
     table = "w." + NAMED.get(name, "main." + name)
     want = {c: t for c, t, *_ in con.execute(f"DESCRIBE FROM {table}").fetchall()}

@@ -1,9 +1,9 @@
-"""Asks a real Prometheus what became of the metrics of a run.
+"""Checks the alert rules and the dashboard with the metrics of a run in a real Prometheus.
 
     monitoring.py URL RULES DASHBOARD
 
-Waits until SpendsyncKeyExpires fires, whose cause was made before, and asks what every
-panel of the dashboard asks, over the account that Grafana's variable would hold.
+Waits until SpendsyncKeyExpires fires, whose cause the caller has made, and runs the queries of all panels of the
+dashboard for the account that Grafana's variable would select.
 """
 import json
 import sys

@@ -1,7 +1,8 @@
-"""Answers sixty natural questions with the SQL that anyone would write, and with SQL that knows the traps of the raw
-tables, for readers in UTC, Chicago and Tokyo, where it is the same day. By the layout of the store alone at most six are
-wrong: those that go around it, and days without spend where days are lost. Where nobody knows the right answer, as the
-conversions to come of days that were read once, none can be given.
+"""Answers sixty natural questions with the SQL that anyone would write, and with SQL that avoids the traps of the raw
+tables, for readers in UTC, Chicago and Tokyo while it is the same day there. The layout of the store must make the
+obvious SQL right, except for at most six questions: those that bypass the views, and those about days without spend
+among lost days. If the right answer is unknown, for example the conversions still to come of days that were read once,
+the obvious SQL must not give one.
 
     obvious.py DATA_DIR...
 """
@@ -10,7 +11,7 @@ import sys
 
 import duckdb
 
-# What the right SQL stands on: days that were over in Chicago, and current versions of the settings.
+# Common part of the right SQL: days that are over in Chicago, and current versions of the settings.
 WITH = """
 WITH t AS (SELECT (now() AT TIME ZONE 'America/Chicago')::DATE AS today),
 last AS (SELECT account_id, max(report_date) AS day FROM ops.day_coverage, t WHERE report_date < today AND state IN ('complete', 'final') GROUP BY ALL),

@@ -1,10 +1,10 @@
-"""Computes the numbers of the report page again, from the Parquet files and with another DuckDB.
+"""Computes the numbers of the report page independently, from the Parquet files and with another version of DuckDB.
 
     page.py SPENDSYNC DATA_DIR
 
 Sums and their ratios are computed here: days, campaigns, sources, money and runs. What a model derives from them (ranges,
-verdicts, what is at stake) is compared with the views by TestReport_NumbersAgreeEverywhere. At the end each number is
-changed, one at a time, and every change must be refused.
+verdicts, what is at stake) is compared with the views by TestReport_NumbersAgreeEverywhere. At the end the script
+changes the numbers one at a time, and its own comparison must notice every change.
 """
 import collections
 import html.parser

@@ -1,4 +1,4 @@
-"""Opens a workbook of `query --out` in LibreOffice, and holds its cells to the same answer as JSON.
+"""Opens a workbook of `query --out` in LibreOffice, and compares its cells with the same answer as JSON.
 
     spreadsheet.py SPENDSYNC DATA_DIR WORK
 """
@@ -13,7 +13,7 @@ from decimal import Decimal
 ASKED = """SELECT report_date, campaign_id, '=1+1' AS formula, '+1 "a", 00123' AS text, NULL::VARCHAR AS nothing, spend > 5 AS much,
   sum(spend) AS spend, sum(clicks)::BIGINT AS clicks, date_trunc('second', max(_first_seen_at)) AS seen
 FROM spend_daily GROUP BY ALL ORDER BY ALL LIMIT 2000"""
-# Every sheet to a file of its own, each cell with its value.
+# Export every sheet to its own file, with the value of each cell.
 TO_CSV = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,-1"
 
 

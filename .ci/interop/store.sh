@@ -1,16 +1,16 @@
-# Sourced by .ci/readers and .ci/lake, from the root of the checkout: a store of a simulated
-# account, the servers that are started, and what is installed.
+# Sourced by .ci/readers, .ci/lake and .ci/cluster from the root of the checkout: functions that make the store of a
+# simulated account, start servers and install packages.
 # shellcheck shell=bash disable=SC2034
 root=$PWD
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/spendsync-readers
-GOCACHE=$(go env GOCACHE) # some steps have an XDG_CACHE_HOME of their own
+GOCACHE=$(go env GOCACHE) # some steps set XDG_CACHE_HOME
 export GOCACHE
 work=$(mktemp -d)
 started=()
 skipped=()
 finish() {
   for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
-  wait # or a server that is stopping writes into the folder while it is removed
+  wait # a server that is still stopping would write into the folder while it is removed
   rm -rf "$work"
 }
 trap finish EXIT
@@ -18,14 +18,14 @@ trap finish EXIT
 missing=()
 command -v curl >/dev/null || missing+=(curl)
 
-# install_missing: the Debian packages that `missing` names.
+# install_missing: installs the Debian packages in `missing`.
 install_missing() {
   [ ${#missing[@]} -eq 0 ] || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"; }
 }
 
 step() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
 
-# python_with FILE: sets python to one that has the packages of a requirements file.
+# python_with FILE: sets python to an interpreter with the packages of a requirements file.
 python_with() {
   local venv
   venv=$cache/$(basename "$1" .txt)-$(sha256sum "$1" | cut -c1-16)
@@ -38,10 +38,10 @@ python_with() {
   python=$venv/bin/python
 }
 
-# free_port: one that nothing listens on, so that no other server answers for ours.
+# free_port: prints a port on which nothing listens.
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
-# wait_for URL PID: until the server of a process answers.
+# wait_for URL PID: waits until the server with this process ID answers.
 wait_for() {
   for _ in $(seq 600); do
     if curl -sf -o /dev/null "$1"; then return; fi
@@ -52,8 +52,8 @@ wait_for() {
   return 1
 }
 
-# make_store: a simulated account that was read 45 days ago and now, so that days are lost
-# between the two; then restated, and read again.
+# make_store: makes the store of a simulated account that was synced 45 days ago and today, so that days in between are
+# lost. Then yesterday is restated and synced again.
 make_store() {
   GOBIN=$work go install ./cmd/spendsync ./cmd/adsim
   go test -c -o "$work/spendsync.test" ./cmd/spendsync
@@ -75,16 +75,16 @@ make_store() {
       WHERE clicks > 9 ORDER BY ALL LIMIT 1" | sed 1d; } >"$work/tracker.csv"
   SPENDSYNC_PAYOUTS+=,$work/tracker.csv
   control clock "{\"now\":\"$(date -u +%FT%TZ)\",\"standing\":false}"
-  "$work/spendsync" sync 2>"$work/log" && failed_sync || [ $? = 11 ] || failed_sync # days are lost, and named
+  "$work/spendsync" sync 2>"$work/log" && failed_sync || [ $? = 11 ] || failed_sync # 11: days are lost
   restate_and_sync 104
 }
 
 failed_sync() { cat "$work/log"; exit 1; }
 
-# control ORDER JSON: what is done to the simulated service.
+# control COMMAND JSON: sends a command to the simulated service.
 control() { curl -sf -o /dev/null -d "$2" "${SPENDSYNC_ADVERTISER_URL%/api}/_sim/$1"; }
 
-# restate_and_sync PERCENT: yesterday's numbers change, and a new generation is published.
+# restate_and_sync PERCENT: changes yesterday's numbers, and publishes a new generation.
 restate_and_sync() {
   control restate "{\"day\":\"$(TZ=America/Chicago date -d yesterday +%F)\",\"kind\":\"multiply\",\"percent\":$1}"
   "$work/spendsync" sync 2>"$work/log" || failed_sync

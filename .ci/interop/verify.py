@@ -22,7 +22,7 @@ IN_DUCKDB = {"ops_day_coverage": "ops.day_coverage", "ops_run": "ops.run"}
 
 
 class Damaged(Exception):
-    """Nothing else can be verified."""
+    """A damage that makes it impossible to verify anything else."""
 
 
 def uvarint(n):
@@ -170,7 +170,7 @@ class Store:
             self.damage(path, "the manifest does not name it")
 
     def runs(self, path, skip=0):
-        """The runs of a ledger file behind its first bytes, as far as it can be read."""
+        """The runs in a ledger file after its first bytes, up to the first unreadable line."""
         for line in (self.dir / path).read_bytes()[skip:].split(b"\n"):
             try:
                 yield json.loads(line)["run"]
@@ -186,7 +186,7 @@ class Store:
         info = account["files"].get(path) if account else None
         if not account or not path.endswith("/data.parquet") or path.startswith("parquet/mart_") or \
                 info and info["bytes"] == (self.dir / path).stat().st_size or \
-                any(p in self.damages for p in account["ledger"]):  # the run may have been in what is lost of it
+                any(p in self.damages for p in account["ledger"]):  # the missing run may have been in the damaged part
             return False
         try:
             written = set(pq.read_table(self.dir / path, columns=["_run_id"], partitioning=None)["_run_id"].to_pylist())

@@ -1,4 +1,4 @@
-"""Lives with spendsync for some days, beside a service that was written from service-interfaces.md alone.
+"""Runs spendsync for many simulated days against a service that was written from service-interfaces.md alone.
 
     life.py [--days 60] [--seed 1] [--runs 5] [--habit NAME=VALUE]... SPENDSYNC_TEST
 
@@ -39,7 +39,7 @@ class Life:
         self.habits, self.start = habits, start
         self.world = World(args.seed, start, habits)
         self.service = service.Service(self.world, habits, args.seed, faults=not args.no_faults)
-        # Without pagination there was no page size either: larger pages than a day has rows show where it ends.
+        # Without pagination there is no page size either. Ask for pages larger than a day, which show where it ends.
         self.page_size = rng.choice([1000, 10000] if habits["no_pagination_before"] else [60, 100, 1000, 10000])
         self.dir = args.keep
         self.accepted = {}  # day -> what its stored rows may be
@@ -106,7 +106,7 @@ class Life:
             print(f"run {number} at {began:%F %T}, exit {p.returncode}: {d}", flush=True)
 
     def declared(self):
-        """The operator's lines for what the service does otherwise than its description."""
+        """The service file: the operator's declarations of how the service differs from its description."""
         lines = []
         if self.habits["clicks"] != "given":
             lines.append("report.columns: [date, campaign_id, creative_id, source_id, total_spend, impressions, conversions]")
@@ -250,7 +250,7 @@ class Life:
                 return f"{k} is stored as {rows[k]} and is {truth[k]}"
 
     def outside(self, rows, first, last):
-        """What of the rows of a growing day was never true, if anything."""
+        """Describes a row of a growing day that was never true, if there is one."""
         for k, v in rows.items():
             if k not in first and k not in last:
                 return f"{k} {v} is none of the service's"
@@ -265,8 +265,8 @@ class Life:
                 return f"{len(rows)} rows for {len(first)} to {len(last)}, without {k} {v}"
 
     def compare_settings(self, db, code, snapshots):
-        # A field whose key is missing, and that no other entity has, may be unset or renamed: the known value stands, and
-        # the run names it.
+        # A field whose key is missing in all entities may be unset or renamed. The stored value must stay, and the run
+        # must name it.
         self.unread = {tuple(r) for r in db.execute(
             "SELECT entity_type, entity_id, field FROM ops.entity_read WHERE read_state IN ('unreadable', 'missing') "
             "AND _run_id = (SELECT max(_run_id) FROM ops.run)").fetchall()}
@@ -306,8 +306,8 @@ class Life:
                 self.gone.pop((table, i), None)
                 continue
             if all(p == "none" for p in possible):
-                # Proven gone by two listings, once neither it nor its campaign, with which it ends, has spend since
-                # yesterday: the service may have gone on with what it lists no more, and nobody knows the hour.
+                # Two listings without it prove that it is gone, if neither it nor its campaign has spend since
+                # yesterday. The service may deliver for some time after it stops listing an entity.
                 campaign = i[0] if isinstance(i, tuple) else got.get("campaign_id")
                 spent = max(self.spent.get(k, date.min) for k in (i, campaign))
                 if spent >= day_of(self.world.now) - timedelta(1):
@@ -316,7 +316,7 @@ class Life:
                 if self.gone[table, i] <= 2:
                     continue
             if isinstance(got, dict) and isinstance(possible[-1], dict):
-                # It may have changed during the run: what differs from any of its states must be named.
+                # It may have changed during the run. If it differs from all states of that time, the run must name it.
                 others = [[k for k in got if got[k] != p[k]] for p in possible if isinstance(p, dict)]
                 other = min(others, key=lambda o: sum((table, i, k) not in self.unread for k in o))
                 if all((table, i, k) in self.unread for k in other):
@@ -330,7 +330,7 @@ class Life:
     # The end.
 
     def history(self):
-        """Histories hold every version that was seen; each restatement begins where the last one ended."""
+        """Histories contain every version that was seen; each restatement starts at the result of the last one."""
         with duckdb.connect(self.dir + "/data/warehouse.duckdb", read_only=True) as db:
             db.execute("SET TimeZone = 'UTC'")
             for table, key in KEYS.items():

@@ -1,7 +1,7 @@
-"""The service of service-interfaces.md, as somebody may have built it who never saw spendsync.
+"""The service of service-interfaces.md, as somebody might build it who has never seen spendsync.
 
-What the description leaves open ("not shown") is a habit, drawn by seed. Faults come on top of an
-honest reply and pass.
+Where the description leaves a choice open ("not shown"), a habit decides, which is drawn by seed. Faults are temporary
+and replace or damage an honest reply.
 """
 import base64
 import gzip
@@ -23,7 +23,7 @@ from world import CHICAGO, MICRO, UTC, day_of
 KEY, USER, PASSWORD = "life_5f3a9c", "owner@shop.example", "correct horse: battery"
 BASE, REPORT = "/ads-api", "/reporting"
 
-# The habits: each is one reading of something that the description does not show.
+# The habits: the possible choices for each thing that the description does not show.
 HABITS = {
     "list": ["data", "bare", "named", "items_total", "data_pagination", "results_count", "named_meta"],
     "object": ["bare", "data", "named"],
@@ -84,7 +84,7 @@ CAMPAIGN_STATUSES = ["active", "paused", "archived", "rejected"]
 CREATIVE_STATUSES = ["active", "paused", "pending_review", "rejected", "draft", "archived"]
 
 
-# Refusals that are limits or hiccups, in words and with a status of other services.
+# Temporary errors (limits, timeouts) in the texts and with the statuses of other services.
 STRANGE = {"400 timed out": (400, "Query timed out"), "400 limit": (400, "(#17) User request limit reached"),
            "403 limit": (403, "rateLimitExceeded")}
 
@@ -365,7 +365,7 @@ class Service:
         order = self.habits["order"]
         if order == "spend":
             return sorted(rows, key=lambda r: (-r[1][0], text(r)))
-        if order == "loose":  # as a database may do that nobody told an order
+        if order == "loose":  # as a database returns rows without ORDER BY
             salt = str(len(rows))
             return sorted(rows, key=lambda r: hashlib.md5((salt + repr(text(r))).encode()).digest())
         return sorted(rows, key=text)

@@ -1,7 +1,7 @@
-"""The advertiser's account as it really is: campaigns, creatives, source rules, and what they spent.
+"""The true state of the advertiser's account: campaigns, creatives, source rules, and their spend.
 
-Nothing in here knows of HTTP. The service shows this world by its habits, and the driver compares what spendsync stored
-with it. Amounts are whole micro-dollars, instants are aware datetimes, days are Chicago's.
+This module knows nothing about HTTP. service.py shows this world with its habits, and life.py compares it with what
+spendsync stored. Amounts are integers of micro-dollars, instants are aware datetimes, days are Chicago's.
 """
 import random
 import string
@@ -34,7 +34,7 @@ class Campaign:
         self.mode = "block_list"
         self.blocked, self.allowed = set(), set()
         self.bids = {}  # of sources, in micro-dollars
-        self.sources = []  # that its ads run on
+        self.sources = []  # on which its ads run
         self.bids_unreadable = self.delivery_unreadable = False
 
     def state(self):
@@ -72,7 +72,7 @@ class Creative:
 
 
 class World:
-    """An account from 34 days before start on. Time passes by advance, and while a run reads by touch."""
+    """An account that exists from 34 days before start. advance lets time pass, and so does touch during a run."""
 
     def __init__(self, seed, start, habits, campaigns=12):
         self.rng = random.Random(f"world {seed}")
@@ -105,7 +105,7 @@ class World:
         return [k for k in self.creatives.values() if k.campaign is c]
 
     def zero_creatives(self, day):
-        """The creatives that the report lists with zero spend on a day without any of their own."""
+        """The creatives that the report lists with zero spend on a day on which they have no rows."""
         for k in self.creatives.values():
             if k.campaign.id in self.deleted or k.status == "draft":
                 continue
@@ -142,7 +142,7 @@ class World:
                 "source_rule": rules}
 
     def watch(self, reach):
-        """From now on remember every state of the days of the reach and of the settings."""
+        """From now on, record every state of the settings and of the days that the report still reaches."""
         self.watched = {d: [self.rows(d)] for d in reach}
         self.watched_settings = [self.settings()]
 
@@ -244,13 +244,13 @@ class World:
             self.bids_lapse()
 
     def bids_lapse(self):
-        """Now and then the service cannot read what it shows otherwise."""
+        """Now and then the service can't read a setting that it usually shows."""
         for c in self.campaigns.values():
             c.bids_unreadable = self.rng.random() < 0.03
             c.delivery_unreadable = self.rng.random() < 0.03
 
     def touch(self, rng):
-        """What happens while a run reads: the open day grows, rarely something else."""
+        """What happens during a run: the open day grows; rarely, something else changes."""
         self.now += timedelta(milliseconds=20)
         if rng.random() < 0.3:
             self.spend(0.02)
