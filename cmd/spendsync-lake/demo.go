@@ -27,11 +27,9 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Run the whole chain on this machine: simulated service, store, lake", Args: cobra.NoArgs,
 		Long: "Runs 'spendsync demo' into a folder that has no store yet, which needs spendsync beside this binary " +
-			"or in the PATH, then serves an " +
-			"Iceberg REST catalog in this process, whose tables lie in the same folder, and brings the store into " +
-			"it. The " +
-			"catalog stays until it is stopped, so that DuckDB, Spark and pyiceberg can read it. No credentials are " +
-			"used.",
+			"or in the PATH, then serves an Iceberg REST catalog in this process, whose tables lie in the same " +
+			"folder, and brings the store into it. The catalog stays until it is stopped, so that DuckDB, Spark and " +
+			"pyiceberg can read it. No credentials are used.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := filepath.Abs(dir)
 			if err != nil {

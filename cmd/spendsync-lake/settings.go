@@ -84,8 +84,7 @@ func secret(name string, value config.Secret, file string) (config.Secret, error
 func (s *settings) lake() (lake.Options, error) {
 	if s.Catalog == "" {
 		return lake.Options{}, exit.Usagef("SPENDSYNC_LAKE_CATALOG is not set: the address of an Iceberg REST " +
-			"catalog, such " +
-			"as https://catalog.example.com")
+			"catalog, such as https://catalog.example.com")
 	}
 	region := s.environ["AWS_REGION"]
 	if region == "" {

@@ -16,8 +16,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Compare the lake with the store, file by file", Args: cobra.NoArgs,
 		Long: "Compares the live files of every account and table with those that the published generation names: by " +
-			"name, " +
-			"rows and size, from metadata alone. With --deep every byte is read and compared by its hash.",
+			"name, rows and size, from metadata alone. With --deep every byte is read and compared by its hash.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
 				v, err := l.Verify(cmd.Context(), s.DataDir, deep)
@@ -54,9 +53,8 @@ func (a *app) maintainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "maintain", Short: "Merge manifests, expire snapshots and delete orphans", Args: cobra.NoArgs,
 		Long: "Merges manifests, expires snapshots with the files that only they name, and deletes objects that " +
-			"nothing names. Run it " +
-			"once a day, in one place; followers may go on meanwhile. Reads of an older generation must end before " +
-			"its snapshots expire.",
+			"nothing names. Run it once a day, in one place; followers may go on meanwhile. Reads of an older " +
+			"generation must end before its snapshots expire.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := readSettings(cmd.Context(), a.environ)
 			if err != nil {

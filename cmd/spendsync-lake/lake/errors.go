@@ -58,8 +58,8 @@ func remote(what string, err error) error {
 }
 
 func meaningOf(err error) error {
-	is := func(any ...error) bool {
-		for _, target := range any {
+	isAny := func(targets ...error) bool {
+		for _, target := range targets {
 			if errors.Is(err, target) {
 				return true
 			}
@@ -69,15 +69,15 @@ func meaningOf(err error) error {
 	switch {
 	case strings.Contains(err.Error(), outbound.ErrRefused.Error()):
 		return ErrElsewhere // compared as text, because iceberg-go does not wrap OAuth2 errors
-	case is(context.Canceled):
+	case isAny(context.Canceled):
 		return context.Canceled
-	case is(rest.ErrUnauthorized, rest.ErrForbidden, rest.ErrAuthorizationExpired, rest.ErrOAuthError),
+	case isAny(rest.ErrUnauthorized, rest.ErrForbidden, rest.ErrAuthorizationExpired, rest.ErrOAuthError),
 		gcerrors.Code(err) == gcerrors.PermissionDenied, isRefusal(err):
 		return ErrDenied
-	case is(rest.ErrServiceUnavailable, rest.ErrServerError, rest.ErrCommitFailed, rest.ErrCommitStateUnknown,
+	case isAny(rest.ErrServiceUnavailable, rest.ErrServerError, rest.ErrCommitFailed, rest.ErrCommitStateUnknown,
 		errBusy), strings.Contains(err.Error(), "error decoding json payload"): // the reply was cut off
 		return ErrUnreachable
-	case is(rest.ErrRESTError, iceberg.ErrNotImplemented, rest.ErrEndpointNotSupported,
+	case isAny(rest.ErrRESTError, iceberg.ErrNotImplemented, rest.ErrEndpointNotSupported,
 		icebergcatalog.ErrNoSuchTable, icebergcatalog.ErrNoSuchNamespace):
 		return ErrRejected
 	}

@@ -86,14 +86,14 @@ var errUnknown = errors.New("the outcome of the commit is not known")
 // follower is one call of Follow, which may need several tries. Files that one try has uploaded are not uploaded again
 // by the next.
 type follower struct {
-	lake  *Lake
-	opts  FollowOptions
-	done  *Followed          // result of this try
-	store *manifest.Manifest // published when this try began
-	had   *markers           // the lake's rows of lake_generation
-	token string             // makes the names of this call's objects unique
-	mu    sync.Mutex
-	sent  map[string]iceberg.DataFile // uploaded files, by table and key
+	lake    *Lake
+	opts    FollowOptions
+	done    *Followed          // result of this try
+	store   *manifest.Manifest // published when this try began
+	markers *markers           // the lake's rows of lake_generation
+	token   string             // makes the names of this call's objects unique
+	mu      sync.Mutex
+	sent    map[string]iceberg.DataFile // uploaded files, by table and key
 }
 
 // follow is one try: it reads the state of the lake, uploads the missing files, and commits.
@@ -105,13 +105,13 @@ func (f *follower) follow(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if f.had, err = marker.markers(); err != nil {
+	if f.markers, err = marker.markers(); err != nil {
 		return err
 	}
 	f.done.Accounts, f.done.Generation = len(f.store.Accounts), f.store.Generation
 	same := true
 	for account := range f.store.Accounts {
-		row := f.had.rows[account]
+		row := f.markers.rows[account]
 		if err := row.checkAhead(f.store); err != nil {
 			return err
 		}

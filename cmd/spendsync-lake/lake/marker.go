@@ -135,7 +135,7 @@ func (f *follower) nextRows(snapshots map[string]int64) (map[string]Marker, erro
 	if err != nil {
 		return nil, err
 	}
-	rows := maps.Clone(f.had.rows)
+	rows := maps.Clone(f.markers.rows)
 	for account, a := range f.store.Accounts {
 		m := Marker{AccountID: account, Generation: f.store.Generation, RunID: f.store.RunID,
 			PublishedAt: int64(f.store.PublishedAt), CommittedAt: int64(schema.InstantOf(f.lake.opts.Now())),
@@ -171,5 +171,5 @@ func (f *follower) mark(ctx context.Context, t *lakeTable, rows map[string]Marke
 	if err != nil {
 		return nil, err
 	}
-	return f.replace(ctx, t, f.had.files, []iceberg.DataFile{d}, nil)
+	return f.replace(ctx, t, f.markers.files, []iceberg.DataFile{d}, nil)
 }

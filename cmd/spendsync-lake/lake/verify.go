@@ -37,14 +37,14 @@ func (l *Lake) status(ctx context.Context, m *manifest.Manifest) (*Status, error
 	if err != nil {
 		return nil, err
 	}
-	had := &markers{}
+	stored := &markers{}
 	if marker != nil {
-		if had, err = marker.markers(); err != nil {
+		if stored, err = marker.markers(); err != nil {
 			return nil, err
 		}
 	}
 	for _, account := range m.AccountNames() {
-		row := had.rows[account]
+		row := stored.rows[account]
 		row.AccountID = account
 		if err := row.checkAhead(m); err != nil {
 			return nil, err
