@@ -542,3 +542,18 @@ func TestReport_RefusesWhatItCannotDo(t *testing.T) {
 		t.Error("a refused report left a file")
 	}
 }
+
+// TestReport_OfTheFirstDay: before it is known how many conversions are to come, the page has those so far, and tells
+// when the rest is known.
+func TestReport_OfTheFirstDay(t *testing.T) {
+	w := newWorld(t).withMarts().synced()
+	html := w.must("report", "--out", "-")
+	tile := regexp.MustCompile(`(?s)<span class="label">Conversions</span>.*?</li>`).FindString(html)
+	if !regexp.MustCompile(`<data value="[1-9]`).MatchString(tile) ||
+		!strings.Contains(tile, "so far; how many are to come is known from the second day of syncs on") {
+		t.Errorf("the tile of conversions is %s", tile)
+	}
+	if strings.Contains(html, "count those to come in") {
+		t.Error("the page counts conversions to come, of which nothing is known")
+	}
+}

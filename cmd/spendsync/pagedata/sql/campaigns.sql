@@ -2,7 +2,8 @@
 -- Block say
 SELECT CASE WHEN bool_and(p.verdict IN ('no_target', 'unknown')) THEN 'unknown' ELSE tone(p.verdict = 'loses', p.verdict IN ('unclear', 'broken_tracking')) END AS tone,
   CASE WHEN count(*) = 0 THEN 'No campaign spent anything in the known days, so there is nothing to judge.'
-    ELSE tally(p.verdict) || ', of ' || many(any_value(p.days_known), 'known day') || ' to ' || on_day(any_value(p.window_to)) || '. Conversions, CPA, profit and verdict count those to come in.' END AS text
+    ELSE tally(p.verdict) || ', of ' || many(any_value(p.days_known), 'known day') || ' to ' || on_day(any_value(p.window_to)) || CASE WHEN count(p.cpa_expected) > 0 THEN '. Conversions, CPA, profit and verdict count those to come in.'
+      ELSE '. Nothing is judged: how many conversions are to come is known from the second day of syncs on.' END END AS text
 FROM mart.campaign_performance AS p WHERE p.spend > 0
 -- Block table
 SELECT coalesce(w.campaign_id, w.campaign_name) AS key, CASE WHEN w.campaign_id IS NULL THEN w.campaign_name ELSE label(w.campaign_id) END AS "Campaign|name", w.verdict AS "Verdict|chip", w.spend AS "Spend|money", coalesce(w.conversions_expected, w.conversions) AS "Conv.|count",

@@ -21,14 +21,14 @@ SELECT 1 AS place, 'Spend' AS label, w.spend AS value, 'money' AS unit, w.spend_
   s.spend AS spark
 FROM earned AS w CROSS JOIN spark AS s LEFT JOIN page.yesterday AS y ON y.is_total AND y.report_date = w.window_to
 UNION ALL
-SELECT 2, CASE WHEN w.is_paid THEN 'Revenue' ELSE 'Conversions' END, CASE WHEN w.is_paid THEN w.revenue_expected ELSE w.conversions_adjusted END, CASE WHEN w.is_paid THEN 'money' ELSE 'count' END,
+SELECT 2, CASE WHEN w.is_paid THEN 'Revenue' ELSE 'Conversions' END, CASE WHEN w.is_paid THEN w.revenue_expected ELSE coalesce(w.conversions_adjusted, w.conversions) END, CASE WHEN w.is_paid THEN 'money' ELSE 'count' END,
   CASE WHEN w.is_paid THEN w.revenue_expected / nullif(w.revenue_expected_before, 0) ELSE w.conversions_adjusted::DOUBLE / nullif(w.conversions_before_adjusted, 0) END - 1, 'change', true,
-  many(w.conversions, 'conversion') || coalesce(' so far, ' || format('{:,}', round(w.conversions_adjusted)::BIGINT) || ' with those to come', ' so far' || CASE WHEN w.conversions > 0 THEN '; with those to come not known yet' ELSE '' END), CASE WHEN w.is_paid THEN s.revenue ELSE s.conversions END
+  many(w.conversions, 'conversion') || coalesce(' so far, ' || format('{:,}', round(w.conversions_adjusted)::BIGINT) || ' with those to come', ' so far' || CASE WHEN w.conversions > 0 THEN '; how many are to come is known from the second day of syncs on' ELSE '' END), CASE WHEN w.is_paid THEN s.revenue ELSE s.conversions END
 FROM earned AS w CROSS JOIN spark AS s
 UNION ALL
 SELECT 3, CASE WHEN w.is_paid THEN 'Profit' ELSE 'CPA' END, CASE WHEN w.is_paid THEN w.profit_expected ELSE w.cpa_adjusted END, CASE WHEN w.is_paid THEN 'money' ELSE 'price' END,
   CASE WHEN w.is_paid THEN (w.profit_expected - w.profit_before_expected) / nullif(abs(w.profit_before_expected), 0) ELSE w.cpa_change END, 'change', w.is_paid,
-  CASE WHEN w.is_paid THEN 'CPA ' || usd(w.cpa_adjusted) || coalesce(', ' || moved(w.cpa_change) || ' at equal age', '') WHEN w.cpa_adjusted IS NULL AND w.conversions > 0 THEN 'not known yet how many conversions are to come' ELSE 'conversions to come counted in; compared at equal age' END,
+  CASE WHEN w.is_paid THEN 'CPA ' || usd(w.cpa_adjusted) || coalesce(', ' || moved(w.cpa_change) || ' at equal age', '') WHEN w.cpa_adjusted IS NULL AND w.conversions > 0 THEN 'known from the second day of syncs on, with the conversions to come' ELSE 'conversions to come counted in; compared at equal age' END,
   CASE WHEN w.is_paid THEN s.profit ELSE s.cpa END
 FROM earned AS w CROSS JOIN spark AS s
 UNION ALL
