@@ -26,10 +26,10 @@ func (c *Client) Balance(ctx context.Context) (Entity, error) {
 
 // keyNotice is when the API key expires, by the latest reply that states it.
 type keyNotice struct {
-	mu      sync.Mutex
-	known   bool
-	expires time.Time
-	warning string
+	mu       sync.Mutex
+	isStated bool
+	expires  time.Time
+	warning  string
 }
 
 // maxWarning bounds the text of a warning, in bytes.
@@ -55,7 +55,7 @@ func (n *keyNotice) note(h http.Header) {
 	defer n.mu.Unlock()
 	// Every reply to a valid key states when it expires, so a reply without a warning withdraws an earlier warning: the
 	// key was renewed.
-	n.known, n.warning = true, printable(warning, maxWarning)
+	n.isStated, n.warning = true, printable(warning, maxWarning)
 	if t, ok := parseExpiry(expires); ok {
 		n.expires = t
 	}
@@ -67,7 +67,7 @@ func (n *keyNotice) note(h http.Header) {
 func (c *Client) KeyNotice() (expiresAt time.Time, warning string, ok bool) {
 	c.notice.mu.Lock()
 	defer c.notice.mu.Unlock()
-	return c.notice.expires, c.notice.warning, c.notice.known
+	return c.notice.expires, c.notice.warning, c.notice.isStated
 }
 
 // parseExpiry reads a time of ISO 8601. One without a zone is UTC; a day alone means its first instant.

@@ -41,16 +41,16 @@ func newInFlight() *inFlight { return &inFlight{free: semaphore.NewWeighted(maxI
 
 // memory is the part of the budget that one reply holds.
 type memory struct {
-	of    *inFlight
-	held  int64
-	alone bool // it holds the entire budget
+	budget *inFlight
+	held   int64
+	alone  bool // it holds the entire budget
 }
 
 // acquireAll waits until no other reply is being read, and then holds the entire budget.
 func (m *memory) acquireAll(ctx context.Context) error {
-	m.of.waiting.Add(1)
-	defer m.of.waiting.Add(-1)
-	err := m.of.free.Acquire(ctx, maxInFlight)
+	m.budget.waiting.Add(1)
+	defer m.budget.waiting.Add(-1)
+	err := m.budget.free.Acquire(ctx, maxInFlight)
 	if err == nil {
 		m.held, m.alone = maxInFlight, true
 	}
@@ -60,20 +60,20 @@ func (m *memory) acquireAll(ctx context.Context) error {
 // acquire waits for n more bytes. If a reply already holds memory, it waits only while no other such reply waits: two
 // of them could wait for each other forever.
 func (m *memory) acquire(ctx context.Context, n int64) error {
-	if m.alone || m.of.free.TryAcquire(n) {
+	if m.alone || m.budget.free.TryAcquire(n) {
 		m.held += n
 		return nil
 	}
 	if m.held > 0 {
-		if !m.of.waiting.CompareAndSwap(0, 1) {
+		if !m.budget.waiting.CompareAndSwap(0, 1) {
 			return errCrowded
 		}
-		defer m.of.waiting.Add(-1)
+		defer m.budget.waiting.Add(-1)
 	}
 	if m.held+n > maxInFlight {
 		return errTooLarge
 	}
-	err := m.of.free.Acquire(ctx, n)
+	err := m.budget.free.Acquire(ctx, n)
 	if err == nil {
 		m.held += n
 	}
@@ -86,8 +86,8 @@ func (m *memory) release() {
 	if m.alone {
 		held = maxInFlight
 	}
-	m.of.free.Release(held)
-	*m = memory{of: m.of}
+	m.budget.free.Release(held)
+	*m = memory{budget: m.budget}
 }
 
 // readAll reads a body to its end, into room if it fits there. Otherwise it adds parts of at most [largestPart] bytes.

@@ -6,8 +6,8 @@ import "context"
 // error means that the walk ended early.
 func (c *Client) Campaigns(ctx context.Context) (Listing, error) {
 	// By default the service hides archived and rejected campaigns.
-	l := lister{c: c, of: byID(c.service, KindCampaign, ""), what: "campaigns", path: c.service.Path("campaigns", ""),
-		statuses: c.service.Names("statuses.campaign")}
+	l := lister{c: c, resource: byID(c.service, KindCampaign, ""), what: "campaigns",
+		path: c.service.Path("campaigns", ""), statuses: c.service.Names("statuses.campaign")}
 	return l.list(ctx)
 }
 

@@ -17,7 +17,7 @@ func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, err
 	}
 	// By default the service hides archived creatives.
 	l := lister{
-		c: c, of: byID(c.service, KindCreative, ""), what: "creatives of " + campaignID, about: ofEntity,
+		c: c, resource: byID(c.service, KindCreative, ""), what: "creatives of " + campaignID, about: ofEntity,
 		path: c.service.Path("creatives", campaignID), statuses: c.service.Names("statuses.creative"),
 	}
 	return l.list(ctx)

@@ -70,11 +70,11 @@ func (o *keyOrder) column(at int, name []byte, find func([]byte) string) string 
 		}
 		*o = append(*o, keyOrder{{}}...)
 	}
-	known := &(*o)[at]
-	if !bytes.Equal(known.name, name) {
-		known.name, known.column = append(known.name[:0], name...), find(name)
+	cached := &(*o)[at]
+	if !bytes.Equal(cached.name, name) {
+		cached.name, cached.column = append(cached.name[:0], name...), find(name)
 	}
-	return known.column
+	return cached.column
 }
 
 func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {

@@ -48,7 +48,7 @@ const (
 // whole list.
 type lister struct {
 	c        *Client
-	of       resource
+	resource resource
 	about    subject
 	what     string // "campaigns", for errors
 	path     string
@@ -144,9 +144,9 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 				offset, last)
 			return p, nil
 		}
-		known := len(p.seen)
+		before := len(p.seen)
 		p.add(part.entries)
-		if p.hasEnded(part, offset, len(p.seen) > known) {
+		if p.hasEnded(part, offset, len(p.seen) > before) {
 			return p, nil
 		}
 		offset, last = part.next(offset)
@@ -187,7 +187,7 @@ func (part listPage) next(offset int) (next int, last string) {
 
 // page reads one page of the list.
 func (l *lister) page(ctx context.Context, statuses []string, offset int, p *passage) (part listPage, err error) {
-	s := l.of.service
+	s := l.resource.service
 	query := url.Values{
 		s.Text("paging.status"): {strings.Join(statuses, ",")}, s.Text("paging.limit"): {strconv.Itoa(listLimit)},
 		s.Text("paging.offset"): {strconv.Itoa(offset)},
@@ -195,7 +195,7 @@ func (l *lister) page(ctx context.Context, statuses []string, offset int, p *pas
 	_, err = l.c.read(ctx, question{
 		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query, about: l.about,
 		accept: func(body []byte) (err error) {
-			part, err = l.of.list(body)
+			part, err = l.resource.list(body)
 			return err
 		},
 	})
@@ -222,12 +222,12 @@ func (p *passage) add(entries []Entity) {
 // entity requests a creative, a campaign, or a part of a campaign. path is the name of its path in the service file,
 // and id is that of the creative or the campaign.
 func entity(ctx context.Context, c *Client, kind, path, id string) (Entity, error) {
-	of := "campaign"
+	idKind := "campaign"
 	if kind == KindCreative {
-		of = kind
+		idKind = kind
 	}
 	if !IsID(id) {
-		return Entity{}, refuse(of, id)
+		return Entity{}, refuse(idKind, id)
 	}
 	return askFor(ctx, c, kind, id, kind+" "+id, c.service.Path(path, id))
 }

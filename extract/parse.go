@@ -15,15 +15,15 @@ func parseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, e
 	switch kind {
 	case KindCampaign, KindCreative:
 		e, err = byID(s, kind, id).one(doc)
-		if other, odd := byID(s, kind, "").one(doc); err != nil && odd == nil && other.ID != id {
+		if other, otherErr := byID(s, kind, "").one(doc); err != nil && otherErr == nil && other.ID != id {
 			return Entity{}, contractf("the reply is about %s %s", kind, printable(other.ID, 60))
 		}
 		return e, err
 	case KindSources:
 		e, err = sourcesResource(s, id).one(doc)
 		for _, key := range s.Names("sources.campaign_id") {
-			if of, ok := IDOf(e.Fields[key]); err == nil && ok && of != id {
-				return Entity{}, contractf("the reply is about campaign %s", printable(of, 60))
+			if campaign, ok := IDOf(e.Fields[key]); err == nil && ok && campaign != id {
+				return Entity{}, contractf("the reply is about campaign %s", printable(campaign, 60))
 			}
 		}
 		return e, err

@@ -30,7 +30,7 @@ const (
 // read sends a question until it is answered, refused for good, or the retry budget is used up, see [breaker]. Its
 // errors are *ReadError, or the context's error with the question's name.
 func (c *Client) read(ctx context.Context, q question) ([]byte, error) {
-	r := reading{c: c, q: q, wait: newBackOff(), memory: memory{of: c.inFlight}}
+	r := reading{c: c, q: q, wait: newBackOff(), memory: memory{budget: c.inFlight}}
 	defer r.memory.release()
 	for {
 		if err := r.acquire(ctx); err != nil {

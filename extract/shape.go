@@ -56,21 +56,21 @@ func (r resource) one(v Value) (Entity, error) {
 	if id, ok := r.id(fields); ok {
 		return Entity{ID: id, Raw: v, Fields: fields}, nil
 	}
-	var found []Entity
+	var entities []Entity
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		inner, _ := fields[key].Object()
 		if id, ok := r.id(inner); ok {
-			found, keys = append(found, Entity{ID: id, Raw: fields[key], Fields: inner}), append(keys, key)
+			entities, keys = append(entities, Entity{ID: id, Raw: fields[key], Fields: inner}), append(keys, key)
 		}
 	}
-	switch len(found) {
+	switch len(entities) {
 	case 0:
 		return Entity{},
 			contractf("no %s: no object has an ID under a key of the line %s (%s); the keys are %s; a line "+
 				"of SPENDSYNC_SERVICE_FILE names another", r.name, r.line, r.idKeys(), Keys(keysOfLevels(fields)))
 	case 1:
-		return found[0], nil
+		return entities[0], nil
 	}
 	return Entity{}, contractf("which object is the %s: %s have an ID of one", r.name, strings.Join(keys, " and "))
 }

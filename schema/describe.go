@@ -23,7 +23,7 @@ var descriptions = readDescriptions(sources)
 
 // readDescriptions collects the comments above the fields of all structs in some files.
 func readDescriptions(files fs.FS) map[[2]string]string {
-	found := map[[2]string]string{}
+	comments := map[[2]string]string{}
 	names, err := fs.Glob(files, "*.go")
 	for _, name := range names {
 		var text []byte
@@ -44,7 +44,7 @@ func readDescriptions(files fs.FS) map[[2]string]string {
 				for _, field := range row.Fields.List {
 					for _, ident := range field.Names {
 						text := strings.Join(strings.Fields(field.Doc.Text()), " ")
-						found[[2]string{spec.Name.Name, ident.Name}] = text
+						comments[[2]string{spec.Name.Name, ident.Name}] = text
 					}
 				}
 			}
@@ -54,7 +54,7 @@ func readDescriptions(files fs.FS) map[[2]string]string {
 	if err != nil {
 		panic(fmt.Sprintf("schema: the sources in this program: %v", err))
 	}
-	return found
+	return comments
 }
 
 // describe returns the description of a field's column. A field of an embedded struct is described in that struct. A

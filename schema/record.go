@@ -87,7 +87,7 @@ func (t TableOf[R]) PutValues(rows []R, column int, values []parquet.Value) {
 	}
 }
 
-func putValues[T comparable, R any](c *Column, rows []R, values []parquet.Value, of func(*parquet.Value) T) {
+func putValues[T comparable, R any](c *Column, rows []R, values []parquet.Value, value func(*parquet.Value) T) {
 	for i := range values {
 		v := &values[i]
 		if v.IsNull() {
@@ -95,9 +95,9 @@ func putValues[T comparable, R any](c *Column, rows []R, values []parquet.Value,
 		}
 		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
 		if c.Nullable {
-			*(*Null[T])(field) = Some(of(v))
+			*(*Null[T])(field) = Some(value(v))
 		} else {
-			*(*T)(field) = of(v)
+			*(*T)(field) = value(v)
 		}
 	}
 }

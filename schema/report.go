@@ -50,10 +50,10 @@ func IsOfCreative(c ReportColumn) bool {
 	return c.Is == ReportLabel || c.Name == "campaign_id" || c.Name == "creative_id"
 }
 
-// ReportNames returns the names of the columns for which is reports true, in their order.
-func ReportNames(is func(ReportColumn) bool) (names []string) {
+// ReportNames returns the names of the columns for which matches reports true, in their order.
+func ReportNames(matches func(ReportColumn) bool) (names []string) {
 	for _, c := range Report {
-		if is(c) {
+		if matches(c) {
 			names = append(names, c.Name)
 		}
 	}

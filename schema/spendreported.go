@@ -72,11 +72,11 @@ func SameReported(a, b *Spend) bool {
 }
 
 // Restates reports whether a number that was known in the stored row differs in the other row.
-func Restates(was, is *Spend) bool {
+func Restates(stored, read *Spend) bool {
 	for i := range ownNumbers {
 		c := &ownNumbers[i]
-		isKnown := !c.Nullable || (*Null[int64])(unsafe.Add(unsafe.Pointer(was), c.offset)).Valid
-		if isKnown && !c.equal(unsafe.Pointer(was), unsafe.Pointer(is)) {
+		isKnown := !c.Nullable || (*Null[int64])(unsafe.Add(unsafe.Pointer(stored), c.offset)).Valid
+		if isKnown && !c.equal(unsafe.Pointer(stored), unsafe.Pointer(read)) {
 			return true
 		}
 	}
@@ -103,30 +103,30 @@ var restatedNumbers = func() (restated []restatedNumber) {
 	for _, c := range ownNumbers {
 		r := restatedNumber{number: c}
 		for name, to := range map[string]*Column{"old_" + c.Name: &r.old, "new_" + c.Name: &r.new} {
-			found := SpendChanges.ColumnsNamed(name)
-			if len(found) != 1 || !found[0].Nullable || found[0].Kind != c.Kind {
+			columns := SpendChanges.ColumnsNamed(name)
+			if len(columns) != 1 || !columns[0].Nullable || columns[0].Kind != c.Kind {
 				panic("schema: a restatement of " + c.Name + " has no column " + name + " in spend_change")
 			}
-			*to = found[0]
+			*to = columns[0]
 		}
 		restated = append(restated, r)
 	}
 	return restated
 }()
 
-// SetNumbers sets the operation and the numbers of the stored row (was) and of the row just read (is). Either may be
+// SetNumbers sets the operation and the numbers of the stored row and of the row just read. Either may be
 // nil if there is no such row.
-func (l *SpendChange) SetNumbers(was, is *Spend) {
+func (l *SpendChange) SetNumbers(stored, read *Spend) {
 	switch l.Op = OpUpdate; {
-	case was == nil:
+	case stored == nil:
 		l.Op = OpInsert
-	case is == nil:
+	case read == nil:
 		l.Op = OpDelete
 	}
 	for i := range restatedNumbers {
 		r := &restatedNumbers[i]
-		l.setNumber(&r.old, &r.number, was)
-		l.setNumber(&r.new, &r.number, is)
+		l.setNumber(&r.old, &r.number, stored)
+		l.setNumber(&r.new, &r.number, read)
 	}
 }
 

@@ -90,7 +90,7 @@ func (s *SpendRows) Grow(n int) {
 
 // Append appends a row.
 func (s *SpendRows) Append(r *Spend) {
-	head, known := *r, uint32(0)
+	head, notNull := *r, uint32(0)
 	for i := range ownNumbers {
 		c := &ownNumbers[i]
 		field := unsafe.Add(unsafe.Pointer(&head), c.offset)
@@ -102,13 +102,13 @@ func (s *SpendRows) Append(r *Spend) {
 		n := (*Null[int64])(field)
 		s.numbers = append(s.numbers, n.V)
 		if n.Valid {
-			known |= 1 << i
+			notNull |= 1 << i
 		}
 		*n = Null[int64]{}
 	}
 	head.SourceID = ""
 	s.rows = append(s.rows, packedSpend{source: s.addSource(r.SourceID),
-		head: addHead(&s.heads, &head)<<knownBits | known})
+		head: addHead(&s.heads, &head)<<knownBits | notNull})
 }
 
 // addSource copies a text, prefixed by its length, and returns its location.
@@ -227,7 +227,7 @@ func (s *SpendRows) Sort() {
 
 // Restamp sets new stamps, row by row.
 type Restamp struct {
-	of    *SpendRows
+	rows  *SpendRows
 	heads []Spend
 
 	// The previous row: its old head, its stamp, and its new head.
@@ -237,13 +237,13 @@ type Restamp struct {
 }
 
 // Restamp starts setting new stamps. Until [Restamp.Done], rows that already have a new stamp must not be read.
-func (s *SpendRows) Restamp() *Restamp { return &Restamp{of: s} }
+func (s *SpendRows) Restamp() *Restamp { return &Restamp{rows: s} }
 
 // Next sets the stamp of row i. The calls must have i = 0, 1, 2 and so on.
 func (r *Restamp) Next(i int, stamp SpendStamp) {
-	p := &r.of.rows[i]
+	p := &r.rows.rows[i]
 	if from := p.head >> knownBits; i == 0 || from != r.from || stamp != r.stamp {
-		h := r.of.heads[from]
+		h := r.rows.heads[from]
 		h.FirstSeenAt, h.ChangedAt, h.RunID = stamp.FirstSeenAt, stamp.ChangedAt, stamp.RunID
 		r.from, r.stamp, r.to = from, stamp, addHead(&r.heads, &h)
 	}
@@ -251,4 +251,4 @@ func (r *Restamp) Next(i int, stamp SpendStamp) {
 }
 
 // Done completes the change, once every row has its stamp.
-func (r *Restamp) Done() { r.of.heads = r.heads }
+func (r *Restamp) Done() { r.rows.heads = r.heads }

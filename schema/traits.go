@@ -139,8 +139,8 @@ func (t *Table) Only(has func(Column) bool) *Table {
 }
 
 // ColumnsThatAre returns the columns with a role, in their order.
-func (t *Table) ColumnsThatAre(part InHistory) []Column {
-	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.History != part })
+func (t *Table) ColumnsThatAre(role InHistory) []Column {
+	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.History != role })
 }
 
 // TablesAsOf returns the tables as of an older version.

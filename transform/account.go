@@ -168,9 +168,9 @@ func (a *accountReader) nameMissing(e extract.Entity, section string, columns ..
 // balance returns the account's money, without the raw replies.
 func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 	r := a.spread("balance", e)
-	said := optional
+	statusAbsence := optional
 	if e.Raw == nil {
-		said = needed // the reply was not read, so all columns are unread
+		statusAbsence = needed // the reply was not read, so all columns are unread
 	}
 	snap := schema.AccountSnapshot{
 		AccountID: a.c.Account, SeenAt: a.seenAt,
@@ -178,8 +178,8 @@ func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 		PaymentMode:       read(r, needed, r.lower, "payment_mode"),
 		AverageDailySpend: read(r, needed, money, "average_daily_spend"),
 		DaysLeft:          read(r, needed, money, "days_left"),
-		BalanceStatus:     read(r, said, r.lower, "balance_status", "status"),
-		Message:           read(r, said, r.text, "message"),
+		BalanceStatus:     read(r, statusAbsence, r.lower, "balance_status", "status"),
+		Message:           read(r, statusAbsence, r.text, "message"),
 		RunID:             a.c.RunID,
 	}
 	if e.Raw != nil {
@@ -196,10 +196,10 @@ func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 // limits returns the budgets, sorted by kind.
 func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 	around := a.inside("limits", e.Fields)
-	lists, of := around.names("lists"), e.Fields
+	lists, budgets := around.names("lists"), e.Fields
 	v, isNamed := around.value(lists...)
 	if inner, ok := v.Object(); ok { // the map of budgets, or the object that contains the list
-		of, around.from = inner, []map[string]extract.Value{inner, e.Fields}
+		budgets, around.from = inner, []map[string]extract.Value{inner, e.Fields}
 		within, _ := a.inside("limits", inner).value(lists...)
 		if _, isNamed = within.Array(); isNamed {
 			v = within
@@ -209,8 +209,8 @@ func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 		lims = a.limitList(around, list)
 	} else if isNamed {
 		a.refuse("kind", v, ErrForm)
-	} else if lims = a.limitMap(around, of); len(lims) == 0 && (len(of) > 0 || v == nil) {
-		a.refuse("kind", nil, unknownKeys(of))
+	} else if lims = a.limitMap(around, budgets); len(lims) == 0 && (len(budgets) > 0 || v == nil) {
+		a.refuse("kind", nil, unknownKeys(budgets))
 	}
 	slices.SortFunc(lims, func(x, y schema.AccountLimit) int { return cmp.Compare(x.LimitKind, y.LimitKind) })
 	return a.withoutTwins(lims)

@@ -8,23 +8,24 @@ func (r reader) autoFunding(snap *schema.AccountSnapshot) {
 	names := func(name string) []string { return r.service.Names("auto_funding." + name) }
 	keys := names("keys")
 	v, _ := r.value(keys...)
-	in, on := r, keys
+	from, enabled := r, keys
 	below, amount := prefixed(keys, names("below")), prefixed(keys, names("amount"))
 	if fields, ok := v.Object(); ok {
-		in, on, below, amount = r.inside("auto_funding", fields), names("enabled"), names("below"), names("amount")
+		from = r.inside("auto_funding", fields)
+		enabled, below, amount = names("enabled"), names("below"), names("amount")
 	} else if v.Null() {
-		on = prefixed(keys, names("enabled"))
+		enabled = prefixed(keys, names("enabled"))
 	}
-	snap.AutoFunding = readKeys(in, optional, yesNo, "auto_funding", on...)
-	snap.AutoFundingThreshold = readKeys(in, optional, money, "auto_funding_threshold", below...)
-	snap.AutoFundingAmount = readKeys(in, optional, money, "auto_funding_amount", amount...)
+	snap.AutoFunding = readKeys(from, optional, yesNo, "auto_funding", enabled...)
+	snap.AutoFundingThreshold = readKeys(from, optional, money, "auto_funding_threshold", below...)
+	snap.AutoFundingAmount = readKeys(from, optional, money, "auto_funding_amount", amount...)
 }
 
 // prefixed returns the keys for values that are not in an object of their own.
 func prefixed(objects, keys []string) (all []string) {
-	for _, of := range objects {
+	for _, object := range objects {
 		for _, key := range keys {
-			all = append(all, of+"_"+key)
+			all = append(all, object+"_"+key)
 		}
 	}
 	return all

@@ -74,14 +74,14 @@ func Campaign(a Reply, c SettingsContext) (row schema.Campaign, _ Decoded, err e
 
 // audience reads the audience of a campaign.
 type audience struct {
-	reader          // reads the members of the audience
-	campaign reader // reads the campaign
-	known    bool   // there is a readable audience
+	reader            // reads the members of the audience
+	campaign   reader // reads the campaign
+	isReadable bool   // there is a readable audience
 }
 
 func (r reader) audience() *audience {
 	a := &audience{campaign: r}
-	a.reader, a.known = r.within("audience")
+	a.reader, a.isReadable = r.within("audience")
 	return a
 }
 
@@ -89,7 +89,7 @@ func (r reader) audience() *audience {
 // restricted by it. If the audience has an unknown key, a missing member may have been renamed.
 func (a *audience) restrictions(row *schema.Campaign) {
 	restriction := optional
-	if !a.known {
+	if !a.isReadable {
 		restriction = needed // without an audience all members are unread
 	}
 	row.Country = read(a.reader, restriction, a.codeOf("country", countries), "country")
@@ -109,7 +109,7 @@ func (a *audience) unsupported(row *schema.Campaign) {
 	beside := read(a.campaign, optional, yesNo, column)
 	inside := read(a.reader, optional, yesNo, column)
 	a.forgetUnset(column)
-	if a.known && a.readAll(a.from[0]) {
+	if a.isReadable && a.readAll(a.from[0]) {
 		omitted := slices.DeleteFunc(slices.Clone(a.Missing), func(column string) bool {
 			return !slices.Contains(AudienceColumns, column)
 		})
@@ -119,12 +119,12 @@ func (a *audience) unsupported(row *schema.Campaign) {
 	switch {
 	case slices.Contains(a.Unread, column) && !beside.V && !inside.V:
 		// One of the two was refused, and the other is not true.
-	case a.known || beside.Valid:
+	case a.isReadable || beside.Valid:
 		row.UnsupportedTargeting = schema.Some(beside.V || inside.V)
 	default:
 		a.miss(column)
 	}
-	if v, ok := a.campaign.value(a.campaign.names("audience")...); !a.known && ok && v.Null() {
+	if v, ok := a.campaign.value(a.campaign.names("audience")...); !a.isReadable && ok && v.Null() {
 		a.Withheld = append(a.Withheld, AudienceColumns...)
 	}
 }

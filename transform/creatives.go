@@ -28,7 +28,7 @@ func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err e
 		return schema.Creative{}, Decoded{}, err
 	}
 	if v, ok := r.value(r.names("campaign_id")...); ok && !v.Null() {
-		if of, isID := extract.IDOf(v); !isID || of != a.Campaign {
+		if campaign, isID := extract.IDOf(v); !isID || campaign != a.Campaign {
 			return schema.Creative{}, Decoded{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id",
 				Value: shown(v), Err: ErrOther}
 		}

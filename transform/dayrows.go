@@ -65,22 +65,22 @@ func (d *DayRows) Add(page extract.Page[extract.SpendLine]) (added int, err erro
 }
 
 // AddPiece adds the rows of one campaign or creative that was read by itself. It drops rows of others.
-func (d *DayRows) AddPiece(p schema.Piece, of *DayRows) {
-	for _, row := range of.Rows.All() {
+func (d *DayRows) AddPiece(p schema.Piece, rows *DayRows) {
+	for _, row := range rows.Rows.All() {
 		if p.Has(row) {
 			d.Rows.Append(row)
 		}
 	}
-	p.Pages = of.Pages
+	p.Pages = rows.Pages
 	d.Pieces = append(d.Pieces, p)
-	d.Pages, d.Bytes, d.Rounded = d.Pages+of.Pages, d.Bytes+of.Bytes, d.Rounded+of.Rounded
-	d.Refused, d.Unread = d.Refused+of.Refused, d.Unread+of.Unread
-	d.UnreadForms = union(d.UnreadForms, of.UnreadForms)
-	d.NoClicks = d.NoClicks || of.NoClicks
-	d.Unknown = append(d.Unknown, of.Unknown...)
-	d.Aside = append(d.Aside, of.Aside[:min(len(of.Aside), mostAside-len(d.Aside))]...)
+	d.Pages, d.Bytes, d.Rounded = d.Pages+rows.Pages, d.Bytes+rows.Bytes, d.Rounded+rows.Rounded
+	d.Refused, d.Unread = d.Refused+rows.Refused, d.Unread+rows.Unread
+	d.UnreadForms = union(d.UnreadForms, rows.UnreadForms)
+	d.NoClicks = d.NoClicks || rows.NoClicks
+	d.Unknown = append(d.Unknown, rows.Unknown...)
+	d.Aside = append(d.Aside, rows.Aside[:min(len(rows.Aside), mostAside-len(d.Aside))]...)
 	if d.First == nil {
-		d.First = of.First
+		d.First = rows.First
 	}
 }
 
@@ -89,7 +89,7 @@ func (d *DayRows) AddPiece(p schema.Piece, of *DayRows) {
 // page and the number of its rows that can be stored; it may be nil.
 func (d *DayRows) AddReplies(pieces []schema.Piece, bodies iter.Seq2[[]byte, error],
 	keep func(page extract.Page[extract.SpendLine], added int) error) error {
-	n, of, rest := 0, d, pieces
+	n, to, rest := 0, d, pieces
 	for body, err := range bodies {
 		var page extract.Page[extract.SpendLine]
 		if err == nil {
@@ -98,20 +98,20 @@ func (d *DayRows) AddReplies(pieces []schema.Piece, bodies iter.Seq2[[]byte, err
 		if n++; err != nil {
 			return fmt.Errorf("page %d: %w", n, err)
 		}
-		if len(rest) > 0 && of == d {
-			of = NewDayRows(d.c, d.intern)
+		if len(rest) > 0 && to == d {
+			to = NewDayRows(d.c, d.intern)
 		}
 		page.Number = n
-		added, err := of.Add(page)
+		added, err := to.Add(page)
 		if err == nil && keep != nil {
 			err = keep(page, added)
 		}
 		if err != nil {
 			return err
 		}
-		if len(rest) > 0 && of.Pages == rest[0].Pages {
-			d.AddPiece(rest[0], of)
-			of, rest = d, rest[1:]
+		if len(rest) > 0 && to.Pages == rest[0].Pages {
+			d.AddPiece(rest[0], to)
+			to, rest = d, rest[1:]
 		}
 	}
 	return nil

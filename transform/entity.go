@@ -292,8 +292,8 @@ func (c *entityContext) miss(column string) {
 
 // refuse records a refused value, the first of its column.
 func (c *entityContext) refuse(column string, v extract.Value, err error) {
-	known := func(e *FieldError) bool { return e.Table == c.table && e.Column == column }
-	if !slices.ContainsFunc(c.Refused, known) {
+	isColumn := func(e *FieldError) bool { return e.Table == c.table && e.Column == column }
+	if !slices.ContainsFunc(c.Refused, isColumn) {
 		c.Refused = append(c.Refused, &FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v),
 			Err: plain(err)})
 	}

@@ -56,7 +56,7 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 		return SourceRead{}, err
 	}
 	if v, _ := r.value(r.names("campaign_id")...); !v.Null() {
-		if of, isID := extract.IDOf(v); !isID || of != campaignID {
+		if campaign, isID := extract.IDOf(v); !isID || campaign != campaignID {
 			return SourceRead{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id", Value: shown(v),
 				Err: ErrOther}
 		}
@@ -186,7 +186,7 @@ func (s *sourceReader) hasValue(keys []string) bool {
 // settings instead.
 func (s *sourceReader) oneList() (entries []extract.Value, ok bool) {
 	for _, key := range s.names("one_list") {
-		if v, found := s.value(key); found {
+		if v, exists := s.value(key); exists {
 			if entries, ok = v.Array(); ok {
 				return entries, true
 			}
@@ -219,8 +219,8 @@ func (s *sourceReader) sorted(entries []extract.Value) bool {
 	if len(kinds[""]) == len(entries) {
 		return false
 	}
-	if odd := kinds[""]; len(odd) > 0 {
-		s.refuse("rule", odd[0], ErrForm)
+	if unmarked := kinds[""]; len(unmarked) > 0 {
+		s.refuse("rule", unmarked[0], ErrForm)
 	}
 	complete := len(kinds[""]) == 0
 	s.out.Kinds[schema.RuleBlocked] = s.add(schema.RuleBlocked, kinds[schema.RuleBlocked]) && complete
@@ -291,24 +291,24 @@ func (s *sourceReader) bids() {
 	if v.Null() {
 		return
 	}
-	known := map[string]schema.Null[schema.Money]{}
-	odd := map[string]bool{} // sources whose bid was refused
+	bids := map[string]schema.Null[schema.Money]{}
+	refused := map[string]bool{} // sources whose bid was refused
 	complete := true
 	take := func(id string, entry extract.Value, err error) {
-		var own schema.Null[schema.Money]
+		var bid schema.Null[schema.Money]
 		if err == nil {
-			own, err = s.bid(entry)
+			bid, err = s.bid(entry)
 		}
-		before, twice := known[id]
-		if err == nil && twice && before != own {
+		before, twice := bids[id]
+		if err == nil && twice && before != bid {
 			err = errTwoBids
 		}
 		if err != nil {
 			s.refuse(schema.RuleBid, entry, err)
-			complete, odd[id] = false, true
+			complete, refused[id] = false, true
 			return
 		}
-		known[id] = own
+		bids[id] = bid
 	}
 	if entries, ok := v.Array(); ok {
 		for _, entry := range entries {
@@ -328,24 +328,24 @@ func (s *sourceReader) bids() {
 		complete = false
 	}
 	s.out.Kinds[schema.RuleBid] = complete
-	for id, own := range known {
-		if !odd[id] {
-			s.addRule(id, schema.RuleBid, own)
+	for id, bid := range bids {
+		if !refused[id] {
+			s.addRule(id, schema.RuleBid, bid)
 		}
 	}
 }
 
 // bid returns the bid of an entry. A null is a bid without a number.
-func (s *sourceReader) bid(entry extract.Value) (own schema.Null[schema.Money], err error) {
+func (s *sourceReader) bid(entry extract.Value) (amount schema.Null[schema.Money], err error) {
 	price, err := s.priceIn(entry)
 	if err != nil || price.Null() {
-		return own, err
+		return amount, err
 	}
-	if own.V, err = bid(price); errors.Is(err, errBlank) {
+	if amount.V, err = bid(price); errors.Is(err, errBlank) {
 		err = schema.ErrNotNumber
 	}
-	own.Valid = err == nil
-	return own, err
+	amount.Valid = err == nil
+	return amount, err
 }
 
 // priceIn returns the value of the bid in an entry: the entry itself, or a member of the object.
@@ -354,19 +354,20 @@ func (s *sourceReader) priceIn(entry extract.Value) (extract.Value, error) {
 	if !ok {
 		return entry, nil
 	}
-	in := s.inside("sources", fields)
-	if v, ok := in.value(in.service.Names("currency.keys")...); ok && extract.OtherCurrency(s.service, v) != "" {
+	members := s.inside("sources", fields)
+	v, ok := members.value(s.service.Names("currency.keys")...)
+	if ok && extract.OtherCurrency(s.service, v) != "" {
 		return nil, ErrCurrency
 	}
-	if v, ok := in.value(in.names("bid")...); ok {
+	if v, ok := members.value(members.names("bid")...); ok {
 		return v, nil
 	}
 	return nil, unknownKeys(fields)
 }
 
-func (s *sourceReader) addRule(source, rule string, own schema.Null[schema.Money]) {
+func (s *sourceReader) addRule(source, rule string, bid schema.Null[schema.Money]) {
 	s.out.Rules = append(s.out.Rules, schema.SourceRule{
-		AccountID: s.c.Account, CampaignID: s.id, SourceID: source, Rule: rule, Bid: own, RunID: s.c.RunID,
+		AccountID: s.c.Account, CampaignID: s.id, SourceID: source, Rule: rule, Bid: bid, RunID: s.c.RunID,
 	})
 }
 

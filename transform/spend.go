@@ -71,7 +71,7 @@ func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c Spe
 		return RefusedRow{RowError: *e, JSON: string(p.Items[i].JSON)}
 	}
 	for i := range p.Items {
-		if _, odd := slices.BinarySearch(p.NotObjects, i+1); odd {
+		if _, isOther := slices.BinarySearch(p.NotObjects, i+1); isOther {
 			out.Refused = append(out.Refused, place(&RowError{Err: ErrNotObject}, i))
 			continue
 		}

@@ -21,15 +21,15 @@ func ExtraKeysIn(raw string, read map[string]bool) map[string]string {
 	if !ok {
 		return nil
 	}
-	found := map[string]string{}
-	addUndescribed(found, "", fields, read)
-	return found
+	extra := map[string]string{}
+	addExtraKeys(extra, "", fields, read)
+	return extra
 }
 
 // maxNested is how deep objects within an entity are checked.
 const maxNested = 4
 
-func addUndescribed(found map[string]string, path string, fields map[string]extract.Value, read map[string]bool) {
+func addExtraKeys(extra map[string]string, path string, fields map[string]extract.Value, read map[string]bool) {
 	for key, v := range fields {
 		if slices.Contains(identifying, key) {
 			continue
@@ -42,9 +42,9 @@ func addUndescribed(found map[string]string, path string, fields map[string]extr
 		at := path + key
 		switch {
 		case isObject && (holdsRead || slices.Contains(wrapping, key)) && strings.Count(at, ".") < maxNested:
-			addUndescribed(found, at+".", inner, read)
+			addExtraKeys(extra, at+".", inner, read)
 		case !read[key]:
-			found[at] = v.Type()
+			extra[at] = v.Type()
 		}
 	}
 }

@@ -92,13 +92,13 @@ func (s *Service) With(text []byte) (*Service, error) {
 	at := map[string]int{}
 	for _, l := range laid {
 		name, only := strings.CutSuffix(l.key, ".only")
-		known, ok := out.lines[name]
+		builtIn, ok := out.lines[name]
 		switch {
 		case ok && at[name] > 0:
 			return nil, &Error{Line: l.number, Key: l.key, Reason: fmt.Sprintf("it is in line %d, too", at[name])}
 		case !ok:
 			return nil, &Error{Line: l.number, Key: l.key, Reason: "there is no such key", Unknown: true}
-		case l.list && !known.list:
+		case l.list && !builtIn.list:
 			return nil, &Error{Line: l.number, Key: l.key, Reason: "a list, where one text belongs"}
 		case slices.Contains(l.values, "") && l.key != "times.zone":
 			return nil, &Error{Line: l.number, Key: l.key, Reason: "an empty name"}
@@ -108,12 +108,12 @@ func (s *Service) With(text []byte) (*Service, error) {
 		}
 		at[name] = l.number
 		values := l.values
-		if known.list && !only && name != reportColumns {
-			values = slices.Concat(values, slices.DeleteFunc(slices.Clone(known.written), func(text string) bool {
+		if builtIn.list && !only && name != reportColumns {
+			values = slices.Concat(values, slices.DeleteFunc(slices.Clone(builtIn.written), func(text string) bool {
 				return slices.Contains(values, text)
 			}))
 		}
-		out.lines[name] = line{written: values, list: known.list}
+		out.lines[name] = line{written: values, list: builtIn.list}
 	}
 	if err := out.finish(); err != nil {
 		err.Line = at[err.Key]
@@ -197,7 +197,7 @@ func (s *Service) finish() *Error {
 	for _, name := range s.lines["currency.keys"].written {
 		s.columns[name] = "currency"
 	}
-	of := map[string]string{} // key of the file by name of a column
+	keyOf := map[string]string{} // key of the file by name of a column
 	for _, name := range schema.ReportNames(schema.MayNotLack) {
 		if !slices.Contains(s.lines[reportColumns].written, name) {
 			return &Error{Key: reportColumns, Reason: "it lacks " + name + ", without which no row can be stored"}
@@ -208,16 +208,16 @@ func (s *Service) finish() *Error {
 		section, name, _ := strings.Cut(key, ".")
 		for _, text := range l.written {
 			for _, rule := range []string{key, section} {
-				if odd := rules[rule]; odd != nil && odd(name, text) != "" {
-					return &Error{Key: key, Reason: odd(name, text)}
+				if check := rules[rule]; check != nil && check(name, text) != "" {
+					return &Error{Key: key, Reason: check(name, text)}
 				}
 			}
 			switch {
 			case key == reportColumns || key == totalRows:
-			case section == "report" && of[text] != "":
-				return &Error{Key: key, Reason: fmt.Sprintf("%s is a name of %s, too", text, of[text])}
+			case section == "report" && keyOf[text] != "":
+				return &Error{Key: key, Reason: fmt.Sprintf("%s is a name of %s, too", text, keyOf[text])}
 			case section == "report":
-				of[text], s.columns[text] = key, name
+				keyOf[text], s.columns[text] = key, name
 			}
 		}
 	}
