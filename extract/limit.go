@@ -10,8 +10,9 @@ import (
 const limitWindow = time.Minute + 250*time.Millisecond
 
 // limiter limits the requests so that no window of 60 seconds has more than the limit, even by the service's clock. A
-// request arrives at the service somewhere between its sending and its end, so it counts from the one until a minute
-// after the other: sending times alone would let a slow request and those of the next minute arrive together.
+// request arrives at the service somewhere between its sending and its end, so it counts from its sending until a
+// minute after its end. If only sending times counted, a slow request could arrive together with those of the next
+// minute.
 //
 // It cannot see that net/http repeats a request by itself, which happens when the server closed an idle connection
 // before it answered anything.

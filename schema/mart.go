@@ -105,8 +105,8 @@ type Source30d struct {
 	TargetCPA Null[Money] `col:"target_cpa" id:"19"`
 	// CPA with which the source is compared, in US dollars per conversion, rounded to six decimals: see target_origin.
 	JudgedCPA Null[Money] `col:"judged_cpa" id:"20"`
-	// Where judged_cpa comes from: payout, a line of the operator's own payouts, else target_cpa, else the
-	// campaign's own CPA (campaign_cpa).
+	// Source of judged_cpa: payout (the operator's payouts) or, if there is none, target_cpa or, if there is none
+	// either, campaign_cpa (the campaign's own CPA).
 	TargetOrigin Null[string] `col:"target_origin" id:"21"`
 	// Spend divided by judged_cpa, rounded to six decimals.
 	SpendInTargets Null[Money] `col:"spend_in_targets" id:"22"`

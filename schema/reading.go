@@ -1,7 +1,7 @@
 package schema
 
-// Reading is the last time that a part of a campaign's settings was read completely. It confirms every current version
-// of that part, except those of entities that have a row of their own.
+// Reading is the time when a part of a campaign's settings was last read completely. That confirms the current version
+// of each entity in the part, except entities with a row of their own here.
 type Reading struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`

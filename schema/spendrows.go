@@ -155,7 +155,7 @@ func (s *SpendRows) Row(i int, r *Spend) {
 	s.own(i, r)
 }
 
-// own copies the row's own values into r.
+// own sets the source and the numbers of row i in r.
 func (s *SpendRows) own(i int, r *Spend) {
 	p := s.rows[i]
 	r.SourceID = s.source(p.source)

@@ -72,9 +72,9 @@ type InHistory int
 
 // The roles of a column in a table of versions.
 const (
-	// Tracked: a different value makes a version.
+	// Tracked: a changed value starts a new version.
 	Tracked InHistory = iota
-	// Untracked: a different value makes no version; the column has the value of when the version was last written.
+	// Untracked: a changed value starts no version; the column has the value from when the version was last written.
 	Untracked
 	// Refreshed: like Untracked, but a newer value is written into the current version.
 	Refreshed

@@ -41,9 +41,9 @@ var (
 	ErrNotFlag = errors.New("neither true nor false")
 	// ErrForm reports that a value has an unknown form.
 	ErrForm = errors.New("a form that is not known")
-	// ErrCurrency reports that an amount is of another currency than the one that is stored.
+	// ErrCurrency reports that an amount is in another currency than the stored one.
 	ErrCurrency = errors.New("another currency")
-	// ErrOther reports that a value is about another entity than the one asked for.
+	// ErrOther reports that a value is about another entity than the requested one.
 	ErrOther = errors.New("not the one asked for")
 )
 
@@ -132,7 +132,7 @@ const (
 type reader struct {
 	*entityContext
 	from    []map[string]extract.Value // objects in which to look for a key, in this order
-	section string                     // of the service file, with the names of the keys
+	section string                     // section of the service file that names the keys
 }
 
 // entityContext is the entity that is being read, with the results so far.

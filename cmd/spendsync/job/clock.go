@@ -50,7 +50,7 @@ func (c *clock) Now() time.Time {
 // elapsed returns how long the run has lasted, by this machine's monotonic clock, which cannot be set.
 func (c *clock) elapsed() time.Duration { return max(0, c.machine().Sub(c.began)) }
 
-// at returns the run's time at an instant since its start, corrected by what is known of the clocks by now.
+// at returns the run's time at an instant since its start, with the correction known by now.
 func (c *clock) at(elapsed time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,8 +11,8 @@
 //   - read: all pages of a day, requested once. It is proven if the rows are shown to be complete.
 //   - control total: the service's own sum of a day, requested without campaigns, creatives and sources.
 //   - stage, publish: a run writes its results aside, and publishes all of them in one step.
-//   - quarantine: the folder of the replies that did not prove their day, or of which it is not proven whose they are
-//     (withheld days).
+//   - quarantine: the folder of replies that did not prove their day, and of withheld days.
+//   - withhold: keep a day out of the store because it is not proven whose it is.
 //   - witness: a campaign that is proven to be the account's.
 //   - silence: an empty reply where rows may be missing. It is no proof that nothing was spent.
 //   - doubtful, partial: stored although the control total differs; stored but incomplete.

@@ -134,9 +134,9 @@ func (p keyProof) problem() error {
 	return nil
 }
 
-// readKey waits for the reply that names the key's account. It refuses a key of another account than that of earlier
-// runs. If the reply names no account, the key's campaigns show whose it is (see [prover.prove]). A first load needs
-// the reply: it has nothing else to compare with a key that may be switched during the run.
+// readKey waits for the reply that names the key's account. It refuses the key if earlier runs had another account. If
+// the reply names no account, the key's campaigns show whose it is (see [prover.prove]). A first load needs the reply:
+// it has nothing else to compare with a key that may be switched during the run.
 func (r *session) readKey(me *future[identity], list *future[campaignList]) keyProof {
 	p := keyProof{list: list}
 	p.stored, p.err = r.storedCampaigns()

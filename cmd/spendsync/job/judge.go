@@ -232,8 +232,8 @@ func (j *judgement) line(id, column, state string, why schema.Null[string]) {
 		Field: column, ReadState: state, Message: why})
 }
 
-// report adds at most one finding about refused values, one for each column with unknown words, and one for each group
-// of columns that equally many entities lack.
+// report adds the findings: one about all refused values, one for each column with unknown words, and one for the
+// columns that are missing from the same number of entities.
 func (j *judgement) report() {
 	find := func(form string, columns []string, format string, args ...any) {
 		f := finding{what: j.counted, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...),

@@ -61,7 +61,8 @@ type kind[R any, P placed[R]] struct {
 	after func(*settingsStage, *settings, []R) bool
 }
 
-// placed is a pointer to a version that has a place in the table of readings.
+// placed is a pointer to a version. Its Place method returns the part of the settings whose reading confirms the
+// version.
 type placed[R any] interface {
 	history.Versioned[R]
 	Place() schema.Place

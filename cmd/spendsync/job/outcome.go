@@ -130,8 +130,7 @@ func (t *outcome) addViewErrors(errs []error) {
 func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	var days []schema.DayCoverage
 	for _, c := range coverage {
-		// A partial day that was read after its end lacks only refused rows. Its replies are stored, and another read
-		// would not change it.
+		// A partial day that was read after its end lacks only refused rows, which another read would refuse again.
 		over := c.LastReadAt.Valid && !c.LastReadAt.V.Time().Before(c.ReportDate.End())
 		lacksRows := c.ControlTotalState == schema.ControlDiffers && c.Doubt.V != schema.Accepted
 		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial && (!over || lacksRows)

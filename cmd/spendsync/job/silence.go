@@ -89,7 +89,7 @@ func (c *copiedDays) emptyDays(account *manifest.Account, today schema.Date, s *
 	return e
 }
 
-// withdrawEmpty removes the empty days from the run, unless they count as empty.
+// withdrawEmpty removes the empty days from the run if [emptyDays.silence] gives a reason.
 func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 	e := c.emptyDays(r.s.store.Account(), r.s.plan.Today, s)
 	why := e.silence()
