@@ -120,7 +120,7 @@ func readCreative(n *settingsReader, a transform.Reply) error {
 		n.look(creativeKind.name, a.Own.ID)
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		readingsOf(n.settings, schema.CreativeHistory)[a.Own.ID] = read // even if a list of another campaign had it, too
+		readingsOf(n.settings, schema.CreativeHistory)[a.Own.ID] = read // even if another list had it, too
 	}
 	return err
 }
