@@ -72,7 +72,7 @@ func openAccount(ctx context.Context, dir, account string, o Options) (*Session,
 // WriteAccount writes a DuckDB file at path with all tables, views and macros of this file, but only the rows of one
 // account. It then checks the number of rows of each table.
 func (w *Warehouse) WriteAccount(ctx context.Context, path, account string) error {
-	tables, err := accountTables(ctx, w.conn, "w")
+	tables, err := accountTables(ctx, w.conn)
 	if err != nil {
 		return err
 	}
@@ -123,10 +123,10 @@ type accountTable struct {
 	byAccount bool
 }
 
-func accountTables(ctx context.Context, conn *sql.Conn, database string) (all []accountTable, err error) {
+func accountTables(ctx context.Context, conn *sql.Conn) (all []accountTable, err error) {
 	q := "SELECT format('\"{}\".\"{}\"', c.schema_name, c.table_name), bool_or(c.column_name = 'account_id') " +
 		"FROM duckdb_columns() AS c JOIN duckdb_tables() AS t USING (database_name, schema_name, table_name) " +
-		"WHERE c.database_name = " + schema.QuoteText(database) + " GROUP BY ALL ORDER BY ALL"
+		"WHERE c.database_name = 'w' GROUP BY ALL ORDER BY ALL"
 	var t accountTable
 	if err := scanRows(ctx, conn, q, func() error {
 		all = append(all, t)
@@ -137,11 +137,11 @@ func accountTables(ctx context.Context, conn *sql.Conn, database string) (all []
 	return all, nil
 }
 
-// choose limits later queries to the rows of one account, until it is called for another one. It creates an in-memory
+// Choose limits later queries to the rows of one account, until it is called for another one. It creates an in-memory
 // database with the same views and macros, in which each table is a view of the account's rows. It is for our own
 // queries; a hostile query could get around it.
-func (s *Session) choose(ctx context.Context, account string) error {
-	tables, err := accountTables(ctx, s.conn, "w")
+func (s *Session) Choose(ctx context.Context, account string) error {
+	tables, err := accountTables(ctx, s.conn)
 	if err != nil {
 		return err
 	}
@@ -159,5 +159,3 @@ func (s *Session) choose(ctx context.Context, account string) error {
 	return execAll(ctx, s.conn, append(statements, "USE one"))
 }
 
-// Choose hides the rows of other accounts from all later queries, until it is called for another account.
-func (s *Session) Choose(ctx context.Context, account string) error { return s.choose(ctx, account) }

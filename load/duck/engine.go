@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	bindings "github.com/duckdb/duckdb-go-bindings"
@@ -210,18 +211,7 @@ func atOnce(statements []string) []string {
 
 // execTogether runs statements in one transaction, which it rolls back at the first error.
 func execTogether(ctx context.Context, conn *sql.Conn, statements []string) error {
-	return together(ctx, conn, func() error { return execAll(ctx, conn, statements) })
-}
-
-// together calls do in one transaction, which it rolls back if do fails.
-func together(ctx context.Context, conn *sql.Conn, do func() error) error {
-	err := execAll(ctx, conn, []string{"BEGIN"})
-	if err == nil {
-		err = do()
-	}
-	if err == nil {
-		err = execAll(ctx, conn, []string{"COMMIT"})
-	}
+	err := execAll(ctx, conn, slices.Concat([]string{"BEGIN"}, statements, []string{"COMMIT"}))
 	if err != nil {
 		// Ignore its error: after a failed COMMIT there may be no transaction.
 		_, _ = conn.ExecContext(ctx, "ROLLBACK")
