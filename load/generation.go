@@ -94,12 +94,12 @@ func (n *generation) rowsOfRun() string {
 	return schema.Quote("_run_id") + " = " + schema.QuoteText(n.area.runID)
 }
 
-// accountOf returns an account of a manifest, or an empty account.
-func accountOf(m *manifest.Manifest, name string, since schema.Date) *manifest.Account {
-	if m != nil && m.Accounts[name] != nil {
-		return m.Accounts[name]
+// baseFiles returns the files of an account in the base; nil if there are none.
+func (n *generation) baseFiles(account string) map[string]*manifest.File {
+	if n.base == nil || n.base.Accounts[account] == nil {
+		return nil
 	}
-	return manifest.NewAccount(since)
+	return n.base.Accounts[account].Files
 }
 
 // restatements returns the number of new lines in spend_change.

@@ -78,8 +78,8 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 	var changedPaths []string
 	for name, a := range n.next.Accounts {
 		var baseFiles map[string]*manifest.File
-		if !n.fromNothing && n.base.Accounts[name] != nil {
-			baseFiles = n.base.Accounts[name].Files
+		if !n.fromNothing {
+			baseFiles = n.baseFiles(name)
 		}
 		for path, f := range a.Files {
 			if f.Kind == manifest.KindDuckDB { // the DuckDB file of an account contains ops.file itself

@@ -21,7 +21,7 @@ type updates struct {
 // updates returns the loads for the staged files.
 func (n *generation) updates() (updates, error) {
 	u, account := updates{changed: map[schema.Date]bool{}}, n.store.account
-	base, next := accountOf(n.base, account, 0), n.next.Accounts[account]
+	next := n.next.Accounts[account]
 	dayLoads, days := map[*schema.Table]*duck.ReplacePartition{}, map[*schema.Table]map[schema.Date]bool{}
 	for _, path := range slices.Sorted(maps.Keys(next.Files)) {
 		info := next.Files[path]
@@ -40,7 +40,7 @@ func (n *generation) updates() (updates, error) {
 			if t == schema.SpendDaily.Table {
 				u.changed[info.Day] = true
 			}
-			if old := base.Files[path]; old != nil {
+			if old := n.baseFiles(account)[path]; old != nil {
 				u.dead += old.Rows
 			}
 		}

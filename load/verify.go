@@ -259,7 +259,11 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	if err := manifest.CountRows(path, info, int64(rows.Len()), err); err != nil {
 		return err
 	}
-	if err := sameDay(rows, proven, isHashed); err != nil {
+	day, err := history.OrderedDay(rows) // rows that are not in key order have another hash
+	if err == nil {
+		err = proven.CheckRows(day, isHashed)
+	}
+	if err != nil {
 		return durable.Damaged(path, durable.RepairReplay, "%v", err)
 	}
 	pages := a.RawPages(info.Day)
@@ -280,7 +284,6 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	v.mu.Lock()
 	v.report.RawPages += len(pages)
 	v.mu.Unlock()
-	var day *history.Day
 	if err == nil {
 		day, err = history.NewDay(fromRaw)
 	}
@@ -288,22 +291,13 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 		err = proven.CheckRows(day, isHashed)
 	}
 	if err != nil && a.ByOlderRules(info.Day) {
-		return nil // other rules made the stored rows from them
+		return nil // the stored rows were made by other rules than today's
 	}
 	if err != nil {
 		return durable.Damaged(pages[0], durable.RepairReplay, "the replies of %s do not give the stored day: %v",
 			info.Day, err)
 	}
 	return nil
-}
-
-// sameDay compares stored rows with the day in the manifest. Rows that are not in key order differ.
-func sameDay(rows *schema.SpendRows, proven *manifest.Day, isHashed bool) error {
-	day, err := history.OrderedDay(rows)
-	if err != nil {
-		return err
-	}
-	return proven.CheckRows(day, isHashed)
 }
 
 // strayFiles records files that the manifest does not name, which a glob would match, and parts that are newer than the

@@ -99,7 +99,7 @@ func (n *warehouse) engine() duck.Options {
 	// DuckDB's threads wait for each other in busy loops: with two threads a build of 645,000 rows takes 40 % more CPU
 	// time, and one of three million rows a sixth more.
 	o.Threads = 1
-	if n.versions < smallRows/10 && (n.isSmall() || !n.fromNothing && len(n.changed) == 0) {
+	if n.versions < smallRows/10 && (n.next.Rows() < smallRows || !n.fromNothing && len(n.changed) == 0) {
 		return o
 	}
 	// Return freed memory to the system before DuckDB allocates its own, because a pod's limit counts both. Without
@@ -171,9 +171,6 @@ func (n *warehouse) drop() (err error) {
 
 // smallRows is the number of rows below which memory need not be returned to the system before DuckDB runs.
 const smallRows = 100_000
-
-// isSmall reports whether the generation has fewer than smallRows rows.
-func (n *warehouse) isSmall() bool { return n.next.Rows() < smallRows }
 
 // carryForward copies the published DuckDB file into the staging area. It returns false if the file is missing, is not
 // the published one, has an older schema, or has too much dead space.

@@ -158,4 +158,3 @@ func (s *Session) Choose(ctx context.Context, account string) error {
 	}
 	return execAll(ctx, s.conn, append(statements, "USE one"))
 }
-

@@ -46,7 +46,7 @@ func (m *Manifest) Encode() (*Encoded, error) {
 	}
 	m.Format, m.Checksum = Format, durable.Unsealed
 	var err error
-	if e.Root, err = m.encodeRoot(); err == nil {
+	if e.Root, err = json.Marshal(m, encoding, jsontext.WithIndent(" ")); err == nil {
 		m.Checksum = durable.Seal(e.Root)
 	}
 	return e, err
@@ -68,8 +68,4 @@ func (e *Encoded) Replaced(d durable.Disk, dir string) (paths []string, err erro
 	}
 	slices.Sort(paths)
 	return paths, nil
-}
-
-func (m *Manifest) encodeRoot() ([]byte, error) {
-	return json.Marshal(m, encoding, jsontext.WithIndent(" "))
 }
