@@ -105,7 +105,7 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 		if err := m.w.Models().Make(ctx, v); err != nil {
 			return err
 		}
-		m.fresh[created] = duck.Made{Inputs: textHash(v.SQL)}
+		m.fresh[created] = duck.Made{Inputs: durable.HashBytes([]byte(v.SQL))}
 		if !v.ByMonth {
 			return m.record(ctx, v)
 		}
@@ -279,7 +279,7 @@ func (m *models) copyMart(ctx context.Context, mart *schema.Table, account strin
 	}
 	for _, month := range slices.Sorted(maps.Keys(contents)) {
 		p := duck.ModelPartition{Model: mart.FullName(), Account: account, Month: month.String()}
-		inputs := textHash(fmt.Sprint(mart.FilesVersion(), " ", contents[month]))
+		inputs := durable.HashBytes(fmt.Append(nil, mart.FilesVersion(), " ", contents[month]))
 		path := manifest.TablePath(mart, account, month)
 		if m.next.Accounts[account].Files[path] != nil && m.made[p].Inputs == inputs {
 			continue
@@ -330,9 +330,4 @@ func (m *models) addMart(mart *schema.Table, account string, month schema.Date, 
 		return err
 	}
 	return disk.SyncFile(staged)
-}
-
-func textHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }

@@ -80,9 +80,8 @@ func newSnapshot(dir string, m *manifest.Manifest, text []byte) *Snapshot {
 	}
 	s.Files = append(s.Files, SnapshotFile{Path: duck.FileName, Bytes: m.Warehouse.Bytes,
 		SHA256: m.Warehouse.SHA256})
-	sum := sha256.Sum256(text)
 	s.Files = append(s.Files, SnapshotFile{Path: manifest.FileName, Bytes: int64(len(text)),
-		SHA256: hex.EncodeToString(sum[:]), text: text})
+		SHA256: durable.HashBytes(text), text: text})
 	return s
 }
 

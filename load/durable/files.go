@@ -78,6 +78,12 @@ func (d Disk) WriteFile(path string, content []byte) (sha string, size int64, er
 	return f.Finish()
 }
 
+// HashBytes returns the SHA-256 of a text in hex.
+func HashBytes(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
 // hashBuffers are reused because most hashed files are much smaller than a buffer.
 var hashBuffers = sync.Pool{New: func() any { return new([1 << 18]byte) }}
 

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"regexp"
 	"strings"
@@ -32,8 +31,7 @@ func FindSeal(text []byte) []byte {
 
 // Seal replaces the placeholder [Unsealed] in a text by the hash, and returns the hash.
 func Seal(text []byte) string {
-	sum := sha256.Sum256(text)
-	hash := hex.EncodeToString(sum[:])
+	hash := HashBytes(text)
 	copy(FindSeal(text), hash)
 	return hash
 }
@@ -48,7 +46,7 @@ func CheckSeal(text []byte) (sealed bool, err error) {
 	hash := FindSeal(plain)
 	recorded := string(hash)
 	copy(hash, Unsealed)
-	if sum := sha256.Sum256(plain); hex.EncodeToString(sum[:]) != recorded {
+	if HashBytes(plain) != recorded {
 		return true, errors.New("its bytes are not those that were written: the checksum differs")
 	}
 	return true, nil

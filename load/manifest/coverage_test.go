@@ -105,12 +105,12 @@ func TestLedger(t *testing.T) {
 			published int64
 			sha, want string
 		}{
-			"as it is":   {b, n, HashLedger(b), ""},
-			"more":       {slices.Concat(b, b), n, HashLedger(b), ""},
-			"nothing":    {nil, 0, HashLedger(nil), ""},
-			"missing":    {nil, n, HashLedger(b), "missing"},
-			"cut":        {b[:n-1], n, HashLedger(b), "bytes, and had"},
-			"other text": {slices.Concat([]byte{'x'}, b[1:]), n, HashLedger(b), "not those"},
+			"as it is":   {b, n, durable.HashBytes(b), ""},
+			"more":       {slices.Concat(b, b), n, durable.HashBytes(b), ""},
+			"nothing":    {nil, 0, durable.HashBytes(nil), ""},
+			"missing":    {nil, n, durable.HashBytes(b), "missing"},
+			"cut":        {b[:n-1], n, durable.HashBytes(b), "bytes, and had"},
+			"other text": {slices.Concat([]byte{'x'}, b[1:]), n, durable.HashBytes(b), "not those"},
 		} {
 			write(t, filepath.Join(dir, path), c.b)
 			err := CheckLedger(durable.OS, dir, path, c.published, c.sha)

@@ -32,7 +32,7 @@ func (m *Manifest) Encode() (*Encoded, error) {
 		if err != nil {
 			return nil, err
 		}
-		sha := HashLedger(b)
+		sha := durable.HashBytes(b)
 		if old := m.AccountFiles[name]; old != nil && old.SHA256 == sha {
 			continue
 		}

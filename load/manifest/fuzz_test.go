@@ -28,7 +28,7 @@ func FuzzAccount(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dir := t.TempDir()
-		sha := HashLedger(b)
+		sha := durable.HashBytes(b)
 		m := New()
 		m.Generation = 1
 		m.AccountFiles["acme"] = &AccountFile{Path: accountPath("acme", sha), SHA256: sha, Bytes: int64(len(b))}

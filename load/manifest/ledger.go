@@ -302,12 +302,6 @@ func copyEvents(path string, f io.Reader, to io.Writer) (refused map[schema.Date
 	return refused, errors.Join(err, out.Flush())
 }
 
-// HashLedger returns the SHA-256 of some bytes in hex.
-func HashLedger(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
 // LedgerFiles returns the account's ledger files, oldest first.
 func LedgerFiles(d durable.Disk, dir, account string) ([]string, error) {
 	folder := "ledger/account=" + account

@@ -92,9 +92,9 @@ func TestRawPage_UnpacksNoMoreThanRecorded(t *testing.T) {
 			if err := os.WriteFile(path, c.content, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			c.info.Bytes, c.info.SHA256 = int64(len(c.content)), HashLedger(c.content)
+			c.info.Bytes, c.info.SHA256 = int64(len(c.content)), durable.HashBytes(c.content)
 			if c.other {
-				c.info.SHA256 = HashLedger(page)
+				c.info.SHA256 = durable.HashBytes(page)
 			}
 			dec, err := newUnpacker()
 			if err != nil {

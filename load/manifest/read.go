@@ -160,7 +160,7 @@ func (p *AccountFile) decode(account string, b []byte) (*Account, error) {
 }
 
 func (p *AccountFile) check(b []byte) error {
-	if sha := HashLedger(b); int64(len(b)) != p.Bytes || sha != p.SHA256 {
+	if sha := durable.HashBytes(b); int64(len(b)) != p.Bytes || sha != p.SHA256 {
 		return durable.Damaged(p.Path, durable.RepairBackup, "its bytes are not those that were published")
 	}
 	return nil

@@ -69,7 +69,7 @@ func newOlder(t *testing.T) *older {
 		novemberLedger: ledger(t, published(5, "R5")),
 	} {
 		write(t, filepath.Join(o.dir, path), text)
-		a.Ledger[path], a.LedgerSHA256[path] = int64(len(text)), HashLedger(text)
+		a.Ledger[path], a.LedgerSHA256[path] = int64(len(text)), durable.HashBytes(text)
 	}
 	o.m.AccountFiles["acme"] = &AccountFile{Path: "manifest/account=acme/named.json"}
 	write(t, filepath.Join(o.dir, o.m.AccountFiles["acme"].Path), []byte("not read: it is loaded"))

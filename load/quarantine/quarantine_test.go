@@ -11,7 +11,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/durable"
-	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -69,7 +68,7 @@ func TestReplies_UnpackNoMoreThanDescribed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		days[0].Pages[0] = Reply{Name: "0001.json.zst", Bytes: int64(len(bomb)), SHA256: manifest.HashLedger(bomb),
+		days[0].Pages[0] = Reply{Name: "0001.json.zst", Bytes: int64(len(bomb)), SHA256: durable.HashBytes(bomb),
 			Unpacked: c.unpacked}
 		about, err := json.Marshal(days[0])
 		if err == nil {

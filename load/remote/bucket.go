@@ -3,8 +3,6 @@ package remote
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -76,7 +74,7 @@ type content struct {
 
 // textOf returns a content that is in memory.
 func textOf(kind string, text []byte) content {
-	return content{int64(len(text)), hashOf(text), kind, func() (io.ReadCloser, error) {
+	return content{int64(len(text)), durable.HashBytes(text), kind, func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(text)), nil
 	}}
 }
@@ -199,9 +197,4 @@ func (b *Bucket) put(ctx context.Context, name string, c content) error {
 // isLocal reports whether an error is about a local file, not about the storage.
 func isLocal(err error) bool {
 	return errors.Is(err, load.ErrMoved) || errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)
-}
-
-func hashOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
 }

@@ -102,7 +102,7 @@ type seen struct {
 }
 
 // base returns the name of the subfolder for objects of pushes that start from this pointer.
-func (s *seen) base() string { return fmt.Sprintf("%d-%.8s", s.Generation, hashOf(s.text)) }
+func (s *seen) base() string { return fmt.Sprintf("%d-%.8s", s.Generation, durable.HashBytes(s.text)) }
 
 // maxSmall exceeds the size of every pointer and list. A list has about 200 bytes a file.
 const maxSmall = 64 << 20
@@ -164,7 +164,7 @@ func (b *Bucket) readList(ctx context.Context, e Entry) (*list, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hashOf(text) != e.Files.SHA256 {
+	if durable.HashBytes(text) != e.Files.SHA256 {
 		return nil, b.damaged(e.Files.Name, "its bytes are not those that were pushed")
 	}
 	l := &list{}

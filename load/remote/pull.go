@@ -317,5 +317,5 @@ func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Con
 
 // Location returns the folder for the copy of this bucket below a cache folder.
 func (b *Bucket) Location(cache string) string {
-	return filepath.Join(cache, "spendsync", hashOf([]byte(b.address))[:16])
+	return filepath.Join(cache, "spendsync", durable.HashBytes([]byte(b.address))[:16])
 }

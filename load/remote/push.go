@@ -204,8 +204,8 @@ func (p *push) publish(ctx context.Context, former *seen) (*seen, error) {
 		return nil, err
 	}
 	e := Entry{Generation: m.Generation, PublishedAt: m.PublishedAt, Manifest: p.snap.Root().SHA256}
-	e.Files = Object{fmt.Sprintf("%s%d-%.12s.json", generationFolder, m.Generation, hashOf(text)), int64(len(text)),
-		hashOf(text)}
+	hash := durable.HashBytes(text)
+	e.Files = Object{fmt.Sprintf("%s%d-%.12s.json", generationFolder, m.Generation, hash), int64(len(text)), hash}
 	for _, f := range files {
 		if f.Path == manifest.WarehouseName {
 			e.Warehouse = Object{f.Object, f.Bytes, f.SHA256}
@@ -390,7 +390,7 @@ func (p *push) putPage(ctx context.Context, e *Entry) error {
 		p.done.PageErr = pageErr
 		return nil
 	}
-	e.Report = &Object{fmt.Sprintf("%s%d.html", reportFolder, e.Generation), int64(len(page)), hashOf(page)}
+	e.Report = &Object{fmt.Sprintf("%s%d.html", reportFolder, e.Generation), int64(len(page)), durable.HashBytes(page)}
 	return p.putNew(ctx, e.Report.Name, textOf(pageType, page))
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -128,7 +129,7 @@ func (s *Store) Publish() {
 		path := manifest.LedgerPath(account, s.Now)
 		ledger, _ := os.ReadFile(filepath.Join(s.Dir, path))
 		ledger = append(ledger, fmt.Sprintf("{\"_run_id\":%q}\n", s.M.RunID)...)
-		a.Ledger[path], a.LedgerSHA256[path] = int64(len(ledger)), manifest.HashLedger(ledger)
+		a.Ledger[path], a.LedgerSHA256[path] = int64(len(ledger)), durable.HashBytes(ledger)
 		s.Write(path, ledger)
 	}
 	b, err := s.M.Encode()
