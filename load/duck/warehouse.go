@@ -72,17 +72,11 @@ const withoutLog = "RECOVERY_MODE no_wal_writes"
 // create creates the file at path with all tables. It sets the storage version because in older versions each column's
 // statistics take 3 KB, a fifth of a file of 300,000 rows, which every opening reads and every publication copies.
 func create(ctx context.Context, path string, o Options) (*Warehouse, error) {
-	w, err := start(ctx, path, o)
+	w, err := open(ctx, path, o, fmt.Sprintf("BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0', %s", blockSize, withoutLog))
 	if err != nil {
 		return nil, err
 	}
-	attach := fmt.Sprintf("ATTACH %s AS w (BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0', %s)",
-		schema.QuoteText(path), blockSize, withoutLog)
-	err = w.Exec(ctx, attach, "USE w")
-	if err == nil {
-		err = w.makeTables(ctx)
-	}
-	if err != nil {
+	if err := w.makeTables(ctx); err != nil {
 		return nil, w.Stop(err)
 	}
 	return w, nil
@@ -90,12 +84,15 @@ func create(ctx context.Context, path string, o Options) (*Warehouse, error) {
 
 // Open opens the file at path for writing. The engine can reach the files below the options' directory.
 func Open(ctx context.Context, path string, o Options) (*Warehouse, error) {
+	return open(ctx, path, o, withoutLog)
+}
+
+func open(ctx context.Context, path string, o Options, attachOptions string) (*Warehouse, error) {
 	w, err := start(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
-	attach := fmt.Sprintf("ATTACH %s AS w (%s)", schema.QuoteText(path), withoutLog)
-	if err := w.Exec(ctx, attach, "USE w"); err != nil {
+	if err := w.Exec(ctx, "ATTACH "+schema.QuoteText(path)+" AS w ("+attachOptions+")", "USE w"); err != nil {
 		return nil, w.Stop(err)
 	}
 	return w, nil
