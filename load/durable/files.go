@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -252,29 +251,4 @@ func (d Disk) SyncNames(root string, dirs map[string]bool) error {
 func Exists(path string) bool {
 	there, err := OS.Exists(path)
 	return there || err != nil
-}
-
-// Contains reports whether a regular file contains a text. It reads the file in pieces, so the file may be large.
-func (d Disk) Contains(path, text string) (contained bool, err error) {
-	f, err := d.Open(path)
-	if err != nil {
-		return false, Storage(err)
-	}
-	defer func() { err = Storage(errors.Join(err, f.Close())) }()
-	if _, err := RegularSize(f, path); err != nil {
-		return false, err
-	}
-	buf, overlap := make([]byte, 1<<20), 0
-	for {
-		n, err := f.Read(buf[overlap:])
-		piece := buf[:overlap+n]
-		if bytes.Contains(piece, []byte(text)) {
-			return true, nil
-		} else if errors.Is(err, io.EOF) {
-			return false, nil
-		} else if err != nil {
-			return false, err
-		}
-		overlap = copy(buf, piece[max(0, len(piece)-len(text)):])
-	}
 }
