@@ -64,11 +64,11 @@ func OpenCopy(ctx context.Context, dir string, store bool, o Options) (_ *Copy, 
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	unlock, err := waitForLock(c.opts.disk, ctx, dir, "copy.lock", c.opts.LockWait)
+	lock, err := waitForLock(c.opts.disk, ctx, dir, "copy.lock", c.opts.LockWait)
 	if err != nil {
 		return nil, err
 	}
-	c.locks = append(c.locks, closer(unlock))
+	c.locks = append(c.locks, lock)
 	if err := c.readBase(ctx); err != nil {
 		return nil, err
 	}
@@ -83,11 +83,6 @@ func OpenCopy(ctx context.Context, dir string, store bool, o Options) (_ *Copy, 
 	return c, commit.TryFolders(c.opts.disk, dir, "copy")
 }
 
-// closer is an unlock function as an [io.Closer].
-type closer func() error
-
-func (c closer) Close() error { return c() }
-
 // Close gives the locks back.
 func (c *Copy) Close() error {
 	var errs []error
@@ -100,11 +95,11 @@ func (c *Copy) Close() error {
 
 // readBase finishes a started commit, and then reads the manifest of the folder.
 func (c *Copy) readBase(ctx context.Context) (err error) {
-	unlock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
+	lock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer func() { err = errors.Join(err, durable.Storage(lock.Close())) }()
 	if err := c.opts.place(c.dir).End(); err != nil {
 		return err
 	}
@@ -240,11 +235,11 @@ func (c *Copy) Put(f SnapshotFile, from io.Reader) error {
 // Commit brings the folder to the generation of a manifest. wanted are the files that the folder is to have, each in
 // its place or staged, with manifest.json last. Other files of the former generation are removed.
 func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []SnapshotFile) (err error) {
-	unlock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
+	lock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer func() { err = errors.Join(err, durable.Storage(lock.Close())) }()
 	r := commit.Record{RunID: m.RunID, Generation: m.Generation, Staging: copyStaging}
 	if c.base != nil {
 		r.Base = c.base.Generation

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -11,40 +12,23 @@ import (
 	"spendsync/load/durable"
 )
 
-// lockPoll is the pause between attempts to take a lock that another process holds.
-const lockPoll = 50 * time.Millisecond
-
 // lockStore waits for the store's lock, which covers building the DuckDB file and the commit.
-func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
+func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Duration) (io.Closer, error) {
 	return waitForLock(d, ctx, dir, "store.lock", wait)
 }
 
 // waitForLock waits for the lock with a file name below locks/.
-func waitForLock(d durable.Disk, ctx context.Context, dir, name string, wait time.Duration) (unlock func() error,
-	err error) {
+func waitForLock(d durable.Disk, ctx context.Context, dir, name string, wait time.Duration) (io.Closer, error) {
 	path := filepath.Join(dir, "locks", name)
-	for end := time.Now().Add(wait); ; {
-		l, err := d.Lock(path)
-		if errors.Is(err, fs.ErrNotExist) { // the store was copied without its locks
-			if err := d.MakeDirs(filepath.Join(dir, "locks")); err != nil {
-				return nil, err
-			}
-			l, err = d.Lock(path)
+	lock, err := d.WaitForLock(ctx, path, wait)
+	if errors.Is(err, fs.ErrNotExist) { // the store was copied without its locks
+		if err := d.MakeDirs(filepath.Dir(path)); err != nil {
+			return nil, err
 		}
-		if err != nil {
-			return nil, durable.Storage(err)
-		}
-		if l != nil {
-			return func() error { return durable.Storage(l.Close()) }, nil
-		}
-		left := time.Until(end)
-		if left <= 0 {
-			return nil, fmt.Errorf("%s in %s was not free for %v: %w", name, dir, wait, d.LockedBy(path))
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for %s in %s: %w", name, dir, ctx.Err())
-		case <-time.After(min(left, lockPoll)):
-		}
+		lock, err = d.WaitForLock(ctx, path, wait)
 	}
+	if errors.Is(err, durable.ErrLocked) {
+		err = fmt.Errorf("%s in %s was not free for %v: %w", name, dir, wait, err)
+	}
+	return lock, err
 }

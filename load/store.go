@@ -192,14 +192,14 @@ func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map
 // whileLocked waits for the store's lock, which all accounts share, finishes the commit of a dead run, and then does
 // the work.
 func (s *Store) whileLocked(ctx context.Context, work func() error) error {
-	unlock, err := lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
+	lock, err := lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
 	if err != nil {
 		return err
 	}
 	if err = s.place().End(); err == nil {
 		err = work()
 	}
-	if unlockErr := unlock(); unlockErr != nil {
+	if unlockErr := lock.Close(); unlockErr != nil {
 		// Not an error: the generation is published, and the lock ends with the process.
 		s.opts.Log.Warn("the store's lock could not be released", "error", unlockErr)
 	}

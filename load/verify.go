@@ -55,14 +55,14 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Verificat
 	if err := refuseCopy(o.disk, dir); err != nil {
 		return nil, err
 	}
-	unlock, err := lockStore(o.disk, ctx, dir, o.LockWait)
+	lock, err := lockStore(o.disk, ctx, dir, o.LockWait)
 	unlocked := errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 	if unlocked {
 		o.Log.Warn("the store's lock cannot be taken, so a run that publishes meanwhile is not held up", "error", err)
 	} else if err != nil {
 		return nil, err
 	} else {
-		defer unlock()
+		defer lock.Close()
 		if err := o.place(dir).End(); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -58,6 +59,29 @@ func writeHolder(path, text string) {
 }
 
 var holderForm = regexp.MustCompile(`^process \d+ on [\w.-]+ since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n$`)
+
+// lockPoll is the pause between attempts to take a lock that another process holds.
+const lockPoll = 50 * time.Millisecond
+
+// WaitForLock takes the lock of a lock file. If another process holds it for longer than wait, the error is that of
+// [Disk.LockedBy].
+func (d Disk) WaitForLock(ctx context.Context, path string, wait time.Duration) (io.Closer, error) {
+	for end := time.Now().Add(wait); ; {
+		l, err := d.Lock(path)
+		if l != nil || err != nil {
+			return l, Storage(err)
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return nil, d.LockedBy(path)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for %s: %w", path, ctx.Err())
+		case <-time.After(min(left, lockPoll)):
+		}
+	}
+}
 
 // holderDelay gives a new holder time to replace the line that a killed process left.
 const holderDelay = 10 * time.Millisecond

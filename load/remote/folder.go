@@ -210,24 +210,16 @@ func (f *folder) lock(ctx context.Context, wait time.Duration) (unlock func() er
 		return nil, f.failed(ctx, "", err)
 	}
 	path := filepath.Join(f.dir, lockName)
-	for end := time.Now().Add(wait); ; {
-		l, err := disk.Lock(path)
-		if err != nil {
-			return nil, durable.Storage(err)
-		}
-		if l != nil { // staged files are from a push that died
-			if err := disk.RemoveTree(filepath.Join(f.dir, stagingFolder)); err != nil {
-				return nil, errors.Join(err, l.Close())
-			}
-			return l.Close, nil
-		}
-		if time.Now().After(end) {
-			return nil, fmt.Errorf("another push to %s is active: %w", f.address, disk.LockedBy(path))
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
+	l, err := disk.WaitForLock(ctx, path, wait)
+	if errors.Is(err, durable.ErrLocked) {
+		err = fmt.Errorf("another push to %s is active: %w", f.address, err)
 	}
+	if err != nil {
+		return nil, err
+	}
+	// Staged files are from a push that died.
+	if err := disk.RemoveTree(filepath.Join(f.dir, stagingFolder)); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l.Close, nil
 }
