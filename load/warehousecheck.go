@@ -201,15 +201,16 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 	if m.SchemaVersion < schema.Readings.Since { // Parquet and DuckDB had different values in these columns
 		excluded = []string{"last_confirmed_at", "bids_last_read_at"}
 	}
-	for _, t := range schema.TablesAsOf(m.SchemaVersion) {
+	compareFiles := func(t *schema.Table, columns, from string, damage *durable.Damage) error {
 		files := parquetFiles(m, dir, t)
-		columns := t.SQLColumns(excluded...)
 		if len(files) == 0 {
-			continue // counts has compared its rows
+			return nil // counts has compared its rows
 		}
-		damage := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than its Parquet files",
-			t.FullName())
-		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), duck.FilesSQL(files), damage); err != nil {
+		return sameRows(ctx, w, columns, from, duck.FilesSQL(files), damage)
+	}
+	for _, t := range schema.TablesAsOf(m.SchemaVersion) {
+		if err := compareFiles(t, t.SQLColumns(excluded...), "w."+t.SQLName(), durable.Damaged(duck.FileName,
+			durable.RepairRebuild, "%s holds other rows than its Parquet files", t.FullName())); err != nil {
 			return err
 		}
 	}
@@ -217,37 +218,25 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 		return nil
 	}
 	sums := schema.CampaignSpends.Table
-	damage := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than spend_daily "+
-		"adds up to", sums.FullName())
 	if err := sameRows(ctx, w, sums.SQLColumns(), "w."+sums.SQLName(), "("+schema.CampaignSpendSQL("true")+")",
-		damage); err != nil {
+		durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than spend_daily adds up to",
+			sums.FullName())); err != nil {
 		return err
 	}
 	if err := compareModels(ctx, w, views); err != nil {
 		return err
 	}
 	for _, mart := range schema.Marts {
-		files := parquetFiles(m, dir, mart)
-		if len(files) == 0 {
-			continue
-		}
-		damage := durable.Damaged("parquet/"+mart.Name, durable.RepairRebuild, "its files hold other rows than the "+
-			"view mart.%s", mart.View)
 		view := "(SELECT " + duck.MartColumns(mart) + " FROM w.mart." + schema.Quote(mart.View) + ")"
-		if err := sameRows(ctx, w, mart.SQLColumns(), view, duck.FilesSQL(files), damage); err != nil {
+		if err := compareFiles(mart, mart.SQLColumns(), view, durable.Damaged("parquet/"+mart.Name,
+			durable.RepairRebuild, "its files hold other rows than the view mart.%s", mart.View)); err != nil {
 			return err
 		}
 	}
 	for _, c := range schema.Copies {
-		files := parquetFiles(m, dir, c)
-		if len(files) == 0 {
-			continue
-		}
-		damage := durable.Damaged("parquet/"+c.Name, durable.RepairRebuild, "its files hold other rows than %s",
-			c.View)
-		t := c.AsOf(m.SchemaVersion)
-		err := sameRows(ctx, w, t.SQLColumns(), "w."+schema.Named(c.View).SQLName(), duck.FilesSQL(files), damage)
-		if err != nil {
+		from := "w." + schema.Named(c.View).SQLName()
+		if err := compareFiles(c, c.AsOf(m.SchemaVersion).SQLColumns(), from, durable.Damaged("parquet/"+c.Name,
+			durable.RepairRebuild, "its files hold other rows than %s", c.View)); err != nil {
 			return err
 		}
 	}
