@@ -3,7 +3,6 @@ package load
 import (
 	"cmp"
 	"errors"
-	"strings"
 
 	"spendsync/load/duck"
 	"spendsync/load/manifest"
@@ -87,18 +86,18 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 			}
 			if baseFiles[path] == nil || *baseFiles[path] != *f {
 				files = append(files, fileRow(name, path, f))
-				changedPaths = append(changedPaths, schema.QuoteText(path))
+				changedPaths = append(changedPaths, path)
 			}
 		}
 		for path, f := range baseFiles {
 			if a.Files[path] == nil && f.Kind != manifest.KindDuckDB {
-				changedPaths = append(changedPaths, schema.QuoteText(path))
+				changedPaths = append(changedPaths, path)
 			}
 		}
 	}
 	where := ""
 	if len(changedPaths) > 0 {
-		where = "path IN (" + strings.Join(changedPaths, ", ") + ")"
+		where = "path IN (" + schema.QuoteTexts(changedPaths) + ")"
 	}
 	return stageOps(n.area, schema.Files, files, where)
 }
@@ -110,9 +109,9 @@ func runsSQL(runs []schema.Run) string {
 	}
 	var ids []string
 	for _, r := range runs {
-		ids = append(ids, schema.QuoteText(r.RunID))
+		ids = append(ids, r.RunID)
 	}
-	return schema.Quote("_run_id") + " IN (" + strings.Join(ids, ", ") + ")"
+	return schema.Quote("_run_id") + " IN (" + schema.QuoteTexts(ids) + ")"
 }
 
 func noteRows(account string, notes []manifest.Note) (rows []schema.Note) {

@@ -3,7 +3,6 @@ package load
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"spendsync/load/duck"
 	"spendsync/load/manifest"
@@ -80,18 +79,11 @@ func (u *updates) addTables(n *generation, next *manifest.Account) {
 		load := duck.ReplacePartition{Table: t, Where: "account_id = " + schema.QuoteText(account),
 			Files: []string{n.area.path(path)}}
 		if groups := n.groups[t.Name]; len(groups) > 0 {
-			load.Only = "campaign_id IN (" + strings.Join(quoted(groups), ", ") + ")"
+			load.Only = "campaign_id IN (" + schema.QuoteTexts(groups) + ")"
 			load.Where += " AND " + load.Only
 		} else if t.Versioned {
 			u.versions += next.Files[path].Rows
 		}
 		u.loads = append(u.loads, load)
 	}
-}
-
-func quoted(texts []string) (all []string) {
-	for _, text := range texts {
-		all = append(all, schema.QuoteText(text))
-	}
-	return all
 }

@@ -21,6 +21,15 @@ func QuoteText(text string) string {
 	return quoted
 }
 
+// QuoteTexts returns texts as a list of SQL literals, separated by commas.
+func QuoteTexts(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = QuoteText(text)
+	}
+	return strings.Join(quoted, ", ")
+}
+
 // SQLName returns the table's quoted name with its schema.
 func (t *Table) SQLName() string { return Quote(t.Schema) + "." + Quote(t.Name) }
 

@@ -48,11 +48,7 @@ func CampaignSums(where string) ReplacePartition {
 // FilesSQL returns the FROM clause that reads Parquet files of one table. Hive partitioning is off because the files
 // contain all values themselves.
 func FilesSQL(files []string) string {
-	quoted := make([]string, len(files))
-	for i, f := range files {
-		quoted[i] = schema.QuoteText(f)
-	}
-	return "read_parquet([" + strings.Join(quoted, ", ") + "], hive_partitioning = false)"
+	return "read_parquet([" + schema.QuoteTexts(files) + "], hive_partitioning = false)"
 }
 
 // DaysSQL returns the condition for days of an account. For consecutive days it uses BETWEEN, because DuckDB turns a

@@ -65,11 +65,11 @@ func refuseNulls(ctx context.Context, conn *sql.Conn, m *schema.Table, path stri
 	var required []string
 	for _, c := range m.Columns {
 		if !c.Nullable {
-			required = append(required, schema.QuoteText(c.Name))
+			required = append(required, c.Name)
 		}
 	}
 	q := fmt.Sprintf("SELECT path_in_schema FROM parquet_metadata(%s) WHERE stats_null_count > 0 AND "+
-		"path_in_schema IN (%s) LIMIT 1", schema.QuoteText(path), strings.Join(required, ", "))
+		"path_in_schema IN (%s) LIMIT 1", schema.QuoteText(path), schema.QuoteTexts(required))
 	var column string
 	switch err := conn.QueryRowContext(ctx, q).Scan(&column); {
 	case errors.Is(err, sql.ErrNoRows):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 
 	"spendsync/schema"
 )
@@ -66,7 +65,7 @@ func (v View) createSQL() []string {
 func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err error) {
 	var tables []string
 	for _, t := range schema.Tables {
-		tables = append(tables, schema.QuoteText(t.Name))
+		tables = append(tables, t.Name)
 	}
 	q := `SELECT 'DROP VIEW ' || format('"{}"."{}"', schema_name, view_name) FROM duckdb_views() WHERE
 		database_name = 'w' AND NOT internal
@@ -75,7 +74,7 @@ func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err erro
 		function_type IN ('macro', 'table_macro') AND NOT internal
 		UNION ALL SELECT 'DROP TABLE ' || format('"{}"."{}"', schema_name, table_name) FROM duckdb_tables() WHERE
 		database_name = 'w' AND schema_name IN ('int', 'mart') AND table_name NOT IN ('made', ` +
-		strings.Join(tables, ", ") + ")"
+		schema.QuoteTexts(tables) + ")"
 	var s string
 	if err := scanRows(ctx, conn, q, func() error {
 		statements = append(statements, s)
