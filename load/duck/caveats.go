@@ -49,10 +49,7 @@ func (f Caveats) String() string {
 		text += fmt.Sprintf(" Lost: %s.", strings.Join(f.Lost, ", "))
 	}
 	if f.Young > 0 {
-		days, suffix := fmt.Sprintf("%d days", f.Young), ""
-		if f.Young == 1 {
-			days = "1 day"
-		}
+		days, suffix := countDays(f.Young), ""
 		if f.OfAllDays {
 			days, suffix = days+" among all that are stored", ", of fewer days another share"
 		}
@@ -60,14 +57,17 @@ func (f Caveats) String() string {
 			suffix)
 	}
 	if f.Unknown > 0 {
-		days := fmt.Sprintf("%d days", f.Unknown)
-		if f.Unknown == 1 {
-			days = "1 day"
-		}
-		text += " How many conversions of " + days + " are still to come is not known yet: from the sync of the " +
-			"next day on it is."
+		text += " How many conversions of " + countDays(f.Unknown) + " are still to come is not known yet: from the " +
+			"sync of the next day on it is."
 	}
 	return text
+}
+
+func countDays(n int) string {
+	if n == 1 {
+		return "1 day"
+	}
+	return fmt.Sprintf("%d days", n)
 }
 
 // CaveatLines returns a paragraph for each account, headed by its name if there are several.
