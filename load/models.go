@@ -71,8 +71,6 @@ func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err err
 		if err := n.w.Models().CommentColumns(ctx, n.store.opts.DuckDB.Views); err != nil {
 			return nil, err
 		}
-	}
-	if n.newViews || n.fromNothing {
 		n.store.opts.DuckDB.AddModels(m.fresh)
 	}
 	return append(viewErrors, more...), n.w.Models().SetMade(ctx, m.fresh)

@@ -74,11 +74,12 @@ func PutTracker(s *Store, a *Area, to *StagedChange, day schema.Date, stored, ro
 	if len(changes) == 0 {
 		return false, nil
 	}
-	info, err := a.putRecords(manifest.TablePath(t.Table, s.account, day), t.Table, parquet.Record(t, rows))
+	path := manifest.TablePath(t.Table, s.account, day)
+	info, err := a.putRecords(path, t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return false, fmt.Errorf("%s %s: %w", t.FullName(), day, err)
 	}
-	info.Day, to.Files[manifest.TablePath(t.Table, s.account, day)] = day, info
+	info.Day, to.Files[path] = day, info
 	if len(stored) == 0 {
 		return true, nil
 	}

@@ -41,7 +41,11 @@ func TryFolders(d durable.Disk, dir, account string) error {
 func (p Place) tryMoves(r Record) error {
 	d, dir := p.Disk, p.Dir
 	folders := map[string]bool{}
-	for _, path := range append(slices.Clone(r.Removes), targets(r.Moves)...) {
+	paths := slices.Clone(r.Removes)
+	for _, m := range r.Moves {
+		paths = append(paths, m.To)
+	}
+	for _, path := range paths {
 		folder := filepath.Dir(filepath.Join(dir, path))
 		for folder != dir {
 			there, err := d.Exists(folder)
@@ -62,13 +66,6 @@ func (p Place) tryMoves(r Record) error {
 		}
 	}
 	return nil
-}
-
-func targets(moves []Move) (paths []string) {
-	for _, m := range moves {
-		paths = append(paths, m.To)
-	}
-	return paths
 }
 
 // tryFolder renames an empty file into a folder and back, as a commit would. Comparing device numbers is not enough: a

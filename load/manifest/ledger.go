@@ -153,10 +153,7 @@ func ReadLedger(d durable.Disk, dir, path string, from int64) (rows LedgerRows, 
 		return rows, size, err
 	}
 	defer f.Close()
-	if size <= from {
-		return rows, size, nil
-	}
-	rows, err = DecodeLedger(path, io.NewSectionReader(f, from, size-from))
+	rows, err = DecodeLedger(path, io.NewSectionReader(f, from, max(0, size-from)))
 	return rows, size, err
 }
 

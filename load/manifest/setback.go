@@ -169,10 +169,7 @@ func publishedRuns(d durable.Disk, dir, path string, from int64) (runs []schema.
 		return nil, err
 	}
 	defer f.Close()
-	if size <= from {
-		return nil, nil
-	}
-	for line, err := range linesOf(path, io.NewSectionReader(f, from, size-from)) {
+	for line, err := range linesOf(path, io.NewSectionReader(f, from, max(0, size-from))) {
 		if err != nil {
 			return nil, err
 		}
