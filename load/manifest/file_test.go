@@ -23,7 +23,8 @@ func putTable[R any](t testing.TB, dir, path string, table schema.TableOf[R], ro
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, path), b.Bytes())
-	return &File{Kind: KindParquet, Table: table.Name, Rows: n, Bytes: int64(b.Len()), SHA256: durable.HashBytes(b.Bytes())}
+	return &File{Kind: KindParquet, Table: table.Name, Rows: n, Bytes: int64(b.Len()),
+		SHA256: durable.HashBytes(b.Bytes())}
 }
 
 // TestFile_IsReadAsPublished: if the bytes of a file are not the published ones, each way to read it returns no row and
