@@ -22,19 +22,17 @@ import (
 
 // A case is a folder testdata/queries/NAME/CASE, of a view, a macro, a ready question or a part of them, with
 //
-//	case.txt      what it is about and how the answer was worked out by hand.
-//	              Lines of its own: "now: 2026-11-20T18:00:00Z" is what now() gives
-//	              (else 2026-11-20T18:00:00Z, noon in Chicago); "param: NAME=VALUE" sets a
-//	              parameter of a ready question; "arguments: ..." are those of a macro;
-//	              "threshold: NAME=VALUE" sets a threshold or a constant.
-//	TABLE.csv     rows of a table (ops.day_coverage.csv and the like for other
-//	              schemas). Columns that are left out get what most rows have: see
-//	              usual. An empty cell is NULL, "" in quotes is an empty text.
-//	expected.csv  the answer, with the columns to compare, sorted as a whole.
+//	case.txt      what the case shows, and how the answer was worked out by hand. Lines that set something:
+//	              "now: 2026-11-20T18:00:00Z" is the result of now() (default: that instant, noon in Chicago),
+//	              "param: NAME=VALUE" a parameter of a ready question, "arguments: ..." the arguments of a macro,
+//	              "threshold: NAME=VALUE" a threshold or a constant.
+//	TABLE.csv     rows of a table (with its schema unless that is main: ops.day_coverage.csv). Columns that are left
+//	              out have the usual value: see usual. An empty cell is NULL, "" in quotes is an empty text.
+//	expected.csv  the answer: the columns to compare, with the rows sorted.
 //
-// The calendar is there for 2025 to 2027, of account acme, unless calendar.csv is.
+// Without calendar.csv the calendar has the days of 2025 to 2027 for the account acme.
 
-// usual is what a column holds that a case leaves out and that can't be NULL.
+// usual contains the values of columns that a case leaves out and that can't be NULL.
 var usual = map[string]string{
 	"account_id": "acme", "_run_id": "r1", "version_no": "1", "valid_from": "2026-10-01 00:00:00+00",
 	"valid_to":   "9999-12-31 00:00:00+00",
@@ -69,7 +67,7 @@ func TestViews_AnswerTheirCases(t *testing.T) {
 	t.Run("every view and column is in a case", func(t *testing.T) { w.everyColumnIsCompared(t, compared) })
 }
 
-// runCase answers one case for a reader whose day is not Chicago's: what depended on the reader's zone would differ.
+// runCase answers one case in a session whose time zone is not Chicago's, so that answers that depend on it fail.
 func (w *warehouse) runCase(t *testing.T, dir, name string, compared map[string]bool) {
 	c := readCase(t, dir)
 	expected := readTable(t, filepath.Join(dir, "expected.csv"))
@@ -88,14 +86,14 @@ func (w *warehouse) runCase(t *testing.T, dir, name string, compared map[string]
 	}
 }
 
-// testCase is a case as it was read.
+// testCase is a parsed case.
 type testCase struct {
 	now        string
 	params     map[string]string
 	macro      string // arguments of a macro
 	thresholds map[string]string
 	tables     []*fixture
-	calendar   bool // the case brings its own
+	calendar   bool // the case has its own calendar
 }
 
 // caseLine is a line of case.txt that sets something.
@@ -135,10 +133,10 @@ func readCase(t *testing.T, dir string) *testCase {
 	return c
 }
 
-// constant matches a number that is no published threshold, with its name.
+// constant matches a named constant in SQL that is not a published threshold.
 var constant = regexp.MustCompile(`[0-9.]+::DOUBLE /\* ([a-z_]+) \*/`)
 
-// at puts the case's moment where a question asks for it, and the case's numbers in the places of constants.
+// at replaces now() by the time of the case, and constants by the values that the case sets.
 func (c *testCase) at(sql string) string {
 	now, err := time.Parse(time.RFC3339, c.now)
 	if err != nil {
@@ -150,10 +148,10 @@ func (c *testCase) at(sql string) string {
 		}
 		return text
 	})
-	return strings.ReplaceAll(sql, "now()", fmt.Sprintf("to_timestamp(%d)", now.Unix())) // fits in a text, too
+	return strings.ReplaceAll(sql, "now()", fmt.Sprintf("to_timestamp(%d)", now.Unix())) // also valid inside a string
 }
 
-// question is the SQL that the case's name stands for.
+// question returns the SQL of the case's view, macro or ready question.
 func (c *testCase) question(t *testing.T, name string) string {
 	if a, err := queries.Find(name); err == nil {
 		return c.at(a.WithConditions(c.params))
@@ -187,7 +185,7 @@ func (c *testCase) question(t *testing.T, name string) string {
 	}))
 }
 
-// dbtName matches how a model of dbt names another one or a source.
+// dbtName matches a reference to another model or a source in a dbt model.
 var dbtName = regexp.MustCompile(`\{\{ (ref|source)\((?:'spendsync', )?'([a-z_]+)'\) \}\}`)
 
 func parenthesize(arguments string) string {
@@ -197,7 +195,7 @@ func parenthesize(arguments string) string {
 	return "(" + arguments + ")"
 }
 
-// arguments are the values of a ready question's parameters.
+// arguments returns the values of a ready question's parameters.
 func (c *testCase) arguments(name string) []any {
 	a, err := queries.Find(name)
 	if err != nil {
@@ -217,8 +215,8 @@ func (c *testCase) arguments(name string) []any {
 	return args
 }
 
-// warehouse has all tables, empty but for the calendar. A case fills it within a
-// transaction, which is undone.
+// warehouse has all tables. They are empty except for the calendar. A case fills them in a transaction that is rolled
+// back.
 type warehouse struct {
 	*sql.DB
 }
@@ -246,8 +244,8 @@ func newWarehouse(t *testing.T) *warehouse {
 	return w
 }
 
-// fill begins a transaction with the case's rows and the models that the question needs at its moment; all of them if
-// the question is empty.
+// fill begins a transaction, inserts the case's rows and makes the models that the question needs; all models if it is
+// empty.
 func (w *warehouse) fill(t *testing.T, c *testCase, question string) {
 	t.Helper()
 	w.exec(t, "BEGIN")
@@ -260,14 +258,14 @@ func (w *warehouse) fill(t *testing.T, c *testCase, question string) {
 	w.make(t, c, question)
 }
 
-// make makes the models that a question needs, in their order, of the rows of now; all of them if it is empty.
+// make makes the models that a question needs from the present rows, in their order; all models if it is empty.
 func (w *warehouse) make(t *testing.T, c *testCase, question string) {
 	t.Helper()
-	known := maps.Clone(c.thresholds) // the others are constants: see at
-	maps.DeleteFunc(known, func(name, _ string) bool {
+	values := maps.Clone(c.thresholds) // the others are constants, which at replaces
+	maps.DeleteFunc(values, func(name, _ string) bool {
 		return !slices.ContainsFunc(queries.Thresholds(), func(t queries.Threshold) bool { return t.Name == name })
 	})
-	views, err := queries.Views(known)
+	views, err := queries.Views(values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +273,7 @@ func (w *warehouse) make(t *testing.T, c *testCase, question string) {
 	for _, name := range reference.FindAllString(question, -1) {
 		needed[name] = true
 	}
-	for _, v := range slices.Backward(views) { // each stands after those that it asks
+	for _, v := range slices.Backward(views) { // each comes after those that it reads
 		if needed[v.Schema+"."+v.Name] {
 			for _, name := range v.Reads() {
 				needed[name] = true
@@ -301,7 +299,7 @@ func (w *warehouse) make(t *testing.T, c *testCase, question string) {
 	}
 }
 
-// reference is how a question names a table or view.
+// reference matches the name of a table or view in SQL.
 var reference = regexp.MustCompile(`\b(main|int|mart)\.[a-z_0-9]+`)
 
 func (w *warehouse) exec(t *testing.T, statement string) {
@@ -311,13 +309,13 @@ func (w *warehouse) exec(t *testing.T, statement string) {
 	}
 }
 
-// fixture is rows of a table.
+// fixture contains rows of a table.
 type fixture struct {
 	name string
 	rows [][]cell // the first are the columns' names
 }
 
-// insert adds the rows, with what is usual in the columns that they leave out.
+// insert inserts the rows, with usual values in the columns that they leave out.
 func (f *fixture) insert(t *testing.T, w *warehouse) {
 	t.Helper()
 	i := slices.IndexFunc(schema.Tables, func(s *schema.Table) bool { return s.FullName() == f.name })
@@ -360,7 +358,7 @@ func (f *fixture) insert(t *testing.T, w *warehouse) {
 	}
 }
 
-// ask gives the answer's rows as text, of the columns asked for.
+// ask returns the requested columns of the answer's rows as text.
 func (w *warehouse) ask(t *testing.T, question string, args []any, columns []cell) []string {
 	t.Helper()
 	var list []string
@@ -394,8 +392,8 @@ func (w *warehouse) ask(t *testing.T, question string, args []any, columns []cel
 	return all
 }
 
-// asText spells a value so that one can write it by hand: numbers without
-// trailing zeros and rounded to six decimals, instants in UTC.
+// asText formats a value as a person would write it in a CSV file: numbers rounded to six decimals without trailing
+// zeros, instants in UTC.
 func asText(column string) string {
 	return fmt.Sprintf(`CASE
   WHEN typeof(%[1]s) = 'TIMESTAMP WITH TIME ZONE'
@@ -407,7 +405,7 @@ func asText(column string) string {
   ELSE %[1]s::VARCHAR END`, column)
 }
 
-// cell is a value of a CSV file; one that is empty without quotes is NULL.
+// cell is a value of a CSV file. An empty cell without quotes is NULL.
 type cell struct {
 	text string
 	null bool
@@ -421,7 +419,7 @@ func cells(texts ...string) []cell {
 	return all
 }
 
-// text joins a row for comparing and showing.
+// text joins the cells of a row, for comparing and printing.
 func text(row []cell) string {
 	var parts []string
 	for _, c := range row {
@@ -441,8 +439,7 @@ func texts(rows [][]cell) []string {
 	return all
 }
 
-// emptyText is a quoted empty cell, which encoding/csv does not tell from an
-// empty one.
+// emptyText stands for a quoted empty cell, which encoding/csv does not distinguish from an unquoted one.
 var emptyText = regexp.MustCompile(`(?m)(^|,)""(,|$)`)
 
 const isEmptyText = "\x00"
@@ -471,8 +468,7 @@ func readTable(t *testing.T, path string) [][]cell {
 	return rows
 }
 
-// everyColumnIsCompared holds that no column of a view in mart, and no ready
-// question, is without a case.
+// everyColumnIsCompared checks that every column of the views in mart and every ready question has a case.
 func (w *warehouse) everyColumnIsCompared(t *testing.T, compared map[string]map[string]bool) {
 	defer w.exec(t, "ROLLBACK")
 	w.fill(t, &testCase{now: noon}, "")
@@ -511,7 +507,7 @@ func (w *warehouse) columnsOf(t *testing.T, view string) []string {
 	return columns
 }
 
-// rows are an answer's rows as text.
+// rows contains the rows of an answer as text.
 func (w *warehouse) rows(t *testing.T, question string) (all [][]string) {
 	t.Helper()
 	rows, err := w.Query(question)

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ratios are the metrics that are no sums: a ratio of two sums each, never a mean of ratios.
+// ratios are the metrics that are not sums. Each is the ratio of two sums, never a mean of ratios.
 var ratios = []struct{ name, of, by, doc string }{
 	{"cpc", "spend", "clicks", "US dollars per click."},
 	{"ctr", "clicks", "impressions", "Clicks per impression."},
@@ -19,9 +19,9 @@ var ratios = []struct{ name, of, by, doc string }{
 	{"cpa_expected", "spend", "conversions_expected", "US dollars per conversion, with those still to come."},
 }
 
-// TestDbt_SemanticModelIsGenerated holds the package's semantic model to the view spend: each of its numbers that can
-// be added up is a metric, each text and flag a dimension, and each ID an entity to join by. That the metrics are the
-// view's numbers is held by .ci/readers, where MetricFlow asks for them.
+// TestDbt_SemanticModelIsGenerated compares the package's semantic model with the view spend: each additive number is a
+// metric, each text and flag a dimension, and each ID an entity for joins. .ci/readers checks with MetricFlow that the
+// metrics have the view's values.
 func TestDbt_SemanticModelIsGenerated(t *testing.T) {
 	type object = map[string]any
 	views := documentedViews(t)

@@ -8,9 +8,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestReports_UnionWithThoseOfDbtAdReporting unions every report with an empty one in the
-// columns of the package's model of that name, in their order: the conversions behind them
-// are those of its current models.
+// TestReports_UnionWithThoseOfDbtAdReporting unions every report with an empty table that has the columns of
+// dbt_ad_reporting's model of the same name, in the same order.
 func TestReports_UnionWithThoseOfDbtAdReporting(t *testing.T) {
 	schematest.Long(t)
 	w := newWarehouse(t)

@@ -14,18 +14,18 @@ import (
 	"spendsync/queries"
 )
 
-// lagged is a number of accounts whose conversions arrive for days, each read once every
-// morning. dearer is by how much a conversion became dearer in the last seven days.
+// lagged generates accounts whose conversions keep arriving for days, and that are read every morning. dearer is the
+// factor by which the cost of a conversion rose in the last seven days.
 type lagged struct {
 	seed                      uint64
 	accounts, campaigns, days int
-	conversions               float64 // a campaign and day
+	conversions               float64 // per campaign and day
 	dearer                    float64
 	account                   string // prefix of their names
 }
 
-// write fills the tables as syncs of every morning would have: the numbers of now, a line
-// for every restatement, and the reads. Every second campaign's bid was changed eight days ago.
+// write fills the tables as daily syncs would have: the present numbers, every restatement, and the reads. The bid of
+// every second campaign was changed eight days ago.
 func (l *lagged) write(t *testing.T, w *warehouse) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(l.seed, 3))
@@ -36,7 +36,7 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 		account := fmt.Sprintf("%s%02d", l.account, a)
 		calendar = append(calendar, "SELECT * REPLACE ('"+account+"' AS account_id) FROM main.calendar WHERE "+
 			"account_id = 'acme' AND report_date BETWEEN DATE '2026-09-01' AND DATE '2026-12-31'")
-		var reads []time.Time // one a morning, some minutes early or late
+		var reads []time.Time // one each morning, some minutes early or late
 		for d := range l.days {
 			at := lastDay.AddDate(0, 0, d-l.days+2).Add(12 * time.Hour).Add(time.Duration(rng.IntN(1800)) * time.Second)
 			reads = append(reads, at)
@@ -88,7 +88,7 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 		}
 		changed := lastDay.AddDate(0, 0, -7).Add(20 * time.Hour) // within the eighth last day
 		for c := range l.campaigns {
-			if c%2 == 1 { // left alone: what the others are compared with
+			if c%2 == 1 { // unchanged: the control group
 				campaigns = append(campaigns, fmt.Sprintf("('%s', 'c%d', 1, '2026-09-01 00:00:00+00', '9999-12-31 "+
 					"00:00:00+00', true, NULL, '2026-11-20 12:00:00+00', NULL)", account, c))
 				continue
@@ -139,9 +139,9 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 		FROM (VALUES %s) AS v(a, c, b, f, t, i, x, l, k)`, campaigns)
 }
 
-// TestComparisons_AtEqualAge holds what is said of the last week, and of a change of
-// settings, to accounts in which nothing happened but that conversions arrive for days,
-// and to others in which a conversion did become dearer.
+// TestComparisons_AtEqualAge checks the comparisons of the last week, and of days before and after a change of
+// settings. In one group of accounts nothing happened except that conversions arrive late; in the other a conversion
+// did become dearer.
 func TestComparisons_AtEqualAge(t *testing.T) {
 	w := newWarehouse(t)
 	ask, err := queries.Find("last_week")
@@ -194,7 +194,7 @@ func TestComparisons_AtEqualAge(t *testing.T) {
 	}
 }
 
-// campaignsAtEqualAge holds campaign_performance to the same accounts.
+// campaignsAtEqualAge checks campaign_performance with the same accounts.
 func (w *warehouse) campaignsAtEqualAge(t *testing.T) {
 	r := w.rows(t, `SELECT substr(account_id, 1, 4), count(*), count(*) FILTER (WHERE change_verdict IN ('dearer',
 		'cheaper')), avg(cpa_change)

@@ -10,10 +10,9 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestVerdicts_OfOneLife: fifty days of three campaigns whose target is 20 dollars, asked on the way. The one that
-// pays 10 for a conversion never loses, the one that pays 50 never pays and is found once it has spent enough; the
-// third has its tracking broken from the 36th day on: it pays before, and has no verdict from the moment that too few
-// conversions came.
+// TestVerdicts_OfOneLife follows three campaigns with a target CPA of 20 dollars for fifty days. The one with a CPA of
+// 10 never gets the verdict loses; the one with 50 never gets pays, and gets loses once it has spent enough. The
+// tracking of the third breaks on day 36: it pays before, and has no verdict as soon as too few conversions arrive.
 func TestVerdicts_OfOneLife(t *testing.T) {
 	w := newWarehouse(t)
 	first := schema.NewDate(2026, 9, 21)

@@ -9,8 +9,7 @@ import (
 	"spendsync/queries"
 )
 
-// verdictColumns are those of views that advise, and what they may say where too little is
-// known to advise anything.
+// verdictColumns are the columns with advice, and the values that they may have if too little is known for advice.
 var verdictColumns = map[string]struct {
 	column string
 	quiet  []string
@@ -27,9 +26,9 @@ var verdictColumns = map[string]struct {
 	"breaks":                  {"kind", nil},
 }
 
-// TestViews_SayNothingOfLittle asks every view and question of stores that know next to
-// nothing: none fails, none gives a number that is none, and none advises. Planning the questions takes the time, so
-// one store has an account for each kind of little knowledge.
+// TestViews_SayNothingOfLittle asks every view and question of accounts about which next to nothing is known. None may
+// fail, return an infinity or NaN, or give advice. Planning the queries takes most of the time, so one store contains
+// an account for each such case.
 func TestViews_SayNothingOfLittle(t *testing.T) {
 	w := newWarehouse(t)
 	w.simulate(t, &market{}, "")
@@ -37,7 +36,7 @@ func TestViews_SayNothingOfLittle(t *testing.T) {
 	t.Run("an empty store", w.sayNothing)
 }
 
-// sayNothing asks everything there is to ask.
+// sayNothing asks every view and every ready question.
 func (w *warehouse) sayNothing(t *testing.T) {
 	t.Helper()
 	views, err := queries.Views(nil)
@@ -71,8 +70,7 @@ func (w *warehouse) sayNothing(t *testing.T) {
 	}
 }
 
-// wantNumbers wants an answer without infinities and what is not a number, and returns its
-// texts and NULLs by column.
+// wantNumbers fails if an answer contains an infinity or NaN, and returns its texts and NULLs by column.
 func (w *warehouse) wantNumbers(t *testing.T, name, question string) map[string][]string {
 	t.Helper()
 	rows, err := w.Query(question)

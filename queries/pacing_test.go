@@ -13,17 +13,17 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// hoursRead is a simulated service that was read at every hour of its last days, and whose
-// truth is known: how each of them ended.
+// hoursRead is a simulated service that was read hourly during its last days. The test knows how each of these days
+// ended.
 type hoursRead struct {
 	service *adsim.Service
 	first   schema.Date
-	days    int // the last ones of them are judged while they go on
+	days    int // the test asks about the last ones before they are over
 	limits  *time.Location
 	ended   map[string]float64 // by date of the limits and campaign
 }
 
-// spentBy are the sums of a day by campaign, as the service has them at an instant.
+// spentBy returns the sums of a day by campaign, as the service states them at an instant.
 func (h *hoursRead) spentBy(d schema.Date, at time.Time) map[string]adsim.Measures {
 	h.service.SetNow(at)
 	sums := map[string]adsim.Measures{}
@@ -36,8 +36,8 @@ func (h *hoursRead) spentBy(d schema.Date, at time.Time) map[string]adsim.Measur
 	return sums
 }
 
-// write fills the tables as syncs of every hour would have, but for the limits: each
-// campaign gets one that some of its days would go beyond.
+// write fills the tables as hourly syncs would have, except that each campaign gets a limit that some of its days
+// exceed.
 func (h *hoursRead) write(t *testing.T, w *warehouse) {
 	t.Helper()
 	var rows, lines [][]driver.Value
@@ -89,7 +89,7 @@ func (h *hoursRead) write(t *testing.T, w *warehouse) {
 	(&fixture{"campaign_delivery_history", deliveries}).insert(t, w)
 }
 
-// stand puts the tables to an instant of a day: nothing is known that came later.
+// stand removes everything from the tables that came after an instant of a day.
 func (h *hoursRead) stand(t *testing.T, w *warehouse, d schema.Date, at time.Time) {
 	t.Helper()
 	day, now := "DATE '"+d.String()+"'", "TIMESTAMPTZ '"+at.UTC().Format(time.RFC3339)+"'"
@@ -106,11 +106,9 @@ func (h *hoursRead) stand(t *testing.T, w *warehouse, d schema.Date, at time.Tim
 	w.make(t, &testCase{now: "2026-11-13T23:59:00Z"}, "mart.daily_pacing")
 }
 
-// TestPacing_HoldsToTheDiary asks on several days, from the morning to the evening, how each
-// campaign's day will end, and compares with how the service ended it: of the verdicts at
-// most 5 % may be wrong. A straight line is wrong more often. Before there is a curve of the
-// day nothing is projected, and nothing that costs money is ever advised without a verdict on
-// the campaign's CPA.
+// TestPacing_HoldsToTheDiary asks several times on several days how each campaign's day will end, and compares with how
+// it did end. At most 5 % of the verdicts may be wrong, and a straight line must be wrong more often. Without a curve
+// of the day there must be no projection, and without a verdict on the campaign's CPA no advice that costs money.
 func TestPacing_HoldsToTheDiary(t *testing.T) {
 	schematest.Long(t)
 	holdPacing(t, schema.Chicago(), 20, 17, 14, 11, 8)
@@ -126,7 +124,7 @@ func holdPacing(t *testing.T, limits *time.Location, hours ...int) {
 	defer w.exec(t, "ROLLBACK")
 	h.write(t, w)
 	var judged, wrong, straightJudged, straightWrong, silent float64
-	// Latest first: each step forgets what came after.
+	// Latest first, because each step deletes everything after its instant.
 	for d := h.first + schema.Date(h.days) - 1; d >= h.first+schema.Date(h.days)-3; d-- {
 		for _, hour := range hours {
 			at := d.Start().Add(time.Duration(hour)*time.Hour + 7*time.Minute)
@@ -174,7 +172,7 @@ func holdPacing(t *testing.T, limits *time.Location, hours ...int) {
 	}
 }
 
-// stateOf is how a day ends that ends with a spend.
+// stateOf returns the state of a day that ends with the given spend.
 func stateOf(spend, limit float64) string {
 	switch {
 	case spend >= 0.95*limit:

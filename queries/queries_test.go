@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestQueries_OpenWithTheirQuestionAndTrap holds the form of every file.
+// TestQueries_OpenWithTheirQuestionAndTrap checks the form of every file.
 func TestQueries_OpenWithTheirQuestionAndTrap(t *testing.T) {
 	views, err := Views(nil)
 	if err != nil || len(Asks()) == 0 || len(views) == 0 {

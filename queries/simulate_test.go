@@ -12,8 +12,8 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 )
 
-// market is a simulated account whose truth is known: every row is drawn by chance
-// from rates that the test chose. What a verdict says of it can be held to these.
+// market is a simulated account: its rows are drawn at random with rates that the test chooses, so that verdicts can be
+// compared with these rates.
 type market struct {
 	seed                                uint64
 	campaigns, creatives, sources, days int
@@ -27,14 +27,14 @@ type market struct {
 	dayNoise, rateNoise float64
 }
 
-// lastDay is the last day known whole of every simulated account.
+// lastDay is the last completely known day of every simulated account.
 var lastDay = time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
 
 func (m *market) date(day int) string {
 	return lastDay.AddDate(0, 0, day-m.days+1).Format(time.DateOnly)
 }
 
-// poisson draws a count.
+// poisson draws a Poisson-distributed count.
 func poisson(rng *rand.Rand, mean float64) int64 {
 	if mean > 50 {
 		return int64(math.Max(0, math.Round(mean+math.Sqrt(mean)*rng.NormFloat64())))
@@ -46,7 +46,7 @@ func poisson(rng *rand.Rand, mean float64) int64 {
 	return n
 }
 
-// write fills the tables with what the market brought, within the test's transaction.
+// write fills the tables with the market's rows, in the test's transaction.
 func (m *market) write(t *testing.T, w *warehouse) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(m.seed, 18))
@@ -96,7 +96,7 @@ func (m *market) write(t *testing.T, w *warehouse) {
 	(&fixture{"campaign_history", campaigns}).insert(t, w)
 }
 
-// factor is a number of its own for each of a market's parts, around 1.
+// factor returns a fixed random number around 1 for each part of a market.
 func factor(seed uint64, spread float64, parts ...int) float64 {
 	key := seed
 	for _, p := range parts {
@@ -105,9 +105,8 @@ func factor(seed uint64, spread float64, parts ...int) float64 {
 	return math.Exp(spread * rand.New(rand.NewPCG(key, 5)).NormFloat64())
 }
 
-// restless is a market in which everything moves but no creative tires and no source is
-// better or worse at converting: sources differ in CTR and grow and shrink, and the CTR of
-// whole campaigns goes up and down.
+// restless is a market in which much changes, but no creative tires and all sources convert equally well: sources
+// differ in CTR, grow and shrink, and the CTR of entire campaigns rises and falls.
 func restless(seed uint64) *market {
 	m := &market{seed: seed, campaigns: 8, creatives: 6, sources: 10, days: 60, impressions: 260, ctr: 0.02, cvr: 0.05,
 		cpc: 0.2, targetCPA: 4, dayNoise: 0.2, rateNoise: 0.1}
@@ -118,7 +117,7 @@ func restless(seed uint64) *market {
 	return m
 }
 
-// followed is a moment at which the days count as followed for long enough, though no reads of them are simulated.
+// followed is a time at which the days count as read again often enough, although the reads are not simulated.
 var followed = &testCase{now: noon, thresholds: map[string]string{"curve_needed": "0"}}
 
 // simulate begins a transaction with the market, and makes the models that a question needs.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSourcePerformance_TheMacroAnswersAsTheView holds the two in step: a macro
-// can't be asked from a view, so each adds its rows up by itself.
+// TestSourcePerformance_TheMacroAnswersAsTheView compares the macro and the view: the view can't call the macro, so
+// each has its own sums.
 func TestSourcePerformance_TheMacroAnswersAsTheView(t *testing.T) {
 	w := newWarehouse(t)
 	c := readCase(t, filepath.Join("..", "testdata", "queries", "source_performance", "known_days_of_two_accounts"))

@@ -10,12 +10,12 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// aCampaign is what was really done to a campaign: when it was switched, and what it
-// spent for it. It is the diary that the views are held to.
+// aCampaign is the true history of a campaign: when it was paused and resumed, and what it spent. The views are
+// compared with it.
 type aCampaign struct {
 	id       string
 	switched []time.Time // paused, resumed, paused and so on; it begins active
-	leaks    bool        // it spends though it is paused
+	leaks    bool        // it spends although it is paused
 }
 
 // activeAt reports whether the campaign was active at an instant.
@@ -27,7 +27,7 @@ func (c *aCampaign) activeAt(at time.Time) bool {
 	return n%2 == 0
 }
 
-// versions are the rows of campaign_history that looks at those instants give.
+// versions returns the rows of campaign_history that reads at the given instants produce.
 func (c *aCampaign) versions(looks []time.Time) (rows [][]cell) {
 	status := func(at time.Time) string { return map[bool]string{true: "active", false: "paused"}[c.activeAt(at)] }
 	from := 0
@@ -50,10 +50,9 @@ func (c *aCampaign) versions(looks []time.Time) (rows [][]cell) {
 	return rows
 }
 
-// TestStops_NothingThatRanIsALeak switches campaigns at instants that only the diary
-// knows, looks at them now and then, and holds the answer to the diary: what a
-// campaign spent while it was active is never called a leak, however rarely anybody
-// looked; and what is spent in spite of a stop is found.
+// TestStops_NothingThatRanIsALeak pauses and resumes campaigns at instants that the views do not see, and reads them
+// now and then. What a campaign spent while it was active must never be called a leak, however rare the reads are, and
+// what it spent despite a stop must be found.
 func TestStops_NothingThatRanIsALeak(t *testing.T) {
 	w := newWarehouse(t)
 	day := func(d int) time.Time { return time.Date(2026, 11, d, 6, 0, 0, 0, time.UTC) } // midnight in Chicago
@@ -83,7 +82,7 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 			for i := range 30 {
 				c := &aCampaign{id: fmt.Sprintf("c%02d", i), leaks: i%10 == 9}
 				for at := day(3); len(c.switched) < 6; {
-					// What is resumed and paused between two looks nobody can know.
+					// A resume and a pause between two reads leave no trace.
 					at = at.Add(time.Duration(shortest[name]+rng.IntN(90)) * time.Hour).
 						Add(time.Duration(rng.IntN(60)) * time.Minute)
 					if c.leaks && len(c.switched) == 1 {
@@ -152,7 +151,7 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 			leaks := 0
 			for _, c := range campaigns {
 				for d := 3; c.leaks && d < 20; d++ {
-					// A stop is known from the look after it to the last look.
+					// A stop is known from the first read after it to the last read.
 					date := day(d).Format(time.DateOnly)
 					if !c.activeAt(day(d-3)) && d > 6 && looks[len(looks)-1].After(day(d+1)) && stopped[c.id+date] {
 						if leaks++; !found[c.id+date] && name != "a gap of four days" {
@@ -168,9 +167,9 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 	}
 }
 
-// checkStatuses holds campaign_day to the diary: the status at the end of a day is what
-// it was, unless it is marked as assumed, or was changed and changed back between two
-// looks, which leaves no trace. It counts the days that are marked.
+// checkStatuses compares campaign_day with the true history. The status at the end of a day must be right, unless it is
+// marked as assumed, or was changed and changed back between two reads, which leaves no trace. It returns the number of
+// marked days.
 func (w *warehouse) checkStatuses(t *testing.T, campaigns []*aCampaign, looks []time.Time) (assumed int) {
 	t.Helper()
 	byID := map[string]*aCampaign{}

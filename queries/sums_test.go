@@ -8,9 +8,8 @@ import (
 	"spendsync/queries"
 )
 
-// TestWhichCampaignsPay_AddsUp plants a campaign of net credits and one without spend whose conversions are
-// unknown. However many campaigns are shown, the rows below the first add up to it, and it adds up to the
-// rows of spend_daily.
+// TestWhichCampaignsPay_AddsUp adds a campaign of net credits, and one without spend whose conversions are unknown.
+// However many campaigns are shown, the first row must be the sum of the others, and of the rows of spend_daily.
 func TestWhichCampaignsPay_AddsUp(t *testing.T) {
 	w := newWarehouse(t)
 	q, err := queries.Find("which_campaigns_pay")

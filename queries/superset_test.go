@@ -37,13 +37,13 @@ type supersetMetric struct {
 	Description string `yaml:"description"`
 }
 
-// supersetID is an identity in the files of superset/, where charts name datasets by it.
+// supersetID returns a UUID for a file in superset/, by which charts refer to datasets.
 func supersetID(n int) string { return fmt.Sprintf("5be0d5c0-0000-4000-8000-%012d", n) }
 
-// TestSuperset_DatasetsAreGenerated holds the datasets to the views: their columns, types
-// and comments. A metric is NULL where any part of it is, as in every view.
+// TestSuperset_DatasetsAreGenerated compares the datasets with the views: columns, types and comments. As in every
+// view, a metric with a NULL part is NULL.
 func TestSuperset_DatasetsAreGenerated(t *testing.T) {
-	known := func(column string) string {
+	sumOrNull := func(column string) string {
 		return "CASE WHEN count(" + column + ") = count(*) THEN sum(" + column + ") END"
 	}
 	ids := map[string]int{"main.spend": 11, "mart.campaign_performance": 12, "mart.source_performance": 13,
@@ -63,7 +63,7 @@ func TestSuperset_DatasetsAreGenerated(t *testing.T) {
 			d.Columns = append(d.Columns, supersetColumn{c.name, c.kind, c.doc, isTime, true, true})
 		}
 		if v.Name == "spend" {
-			expected := known("conversions_expected")
+			expected := sumOrNull("conversions_expected")
 			d.Metrics = []supersetMetric{
 				{"spend", "sum(spend)", "US dollars."},
 				{"conversions_expected", expected,

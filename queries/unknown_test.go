@@ -8,13 +8,12 @@ import (
 	"spendsync/queries"
 )
 
-// measured are the columns of counts and of their ratios.
+// measured matches the names of counts and of their ratios.
 var measured = regexp.MustCompile(`^(clicks|impressions|conversions|cpc|ctr|cvr|cpm|cpa)` +
 	`(_before|_after|_adjusted|_change|_worst_case|_best_case)?$`)
 
-// TestViews_NeverMakeASmallerNumberOfAnUnknownOne takes the counts of a few rows away. What
-// every view says then is either what it said before or NULL: a sum that leaves out what is
-// not known would pass for the whole.
+// TestViews_NeverMakeASmallerNumberOfAnUnknownOne sets the counts of a few rows to NULL. Every number of every view
+// must then be unchanged or NULL: a sum without the unknown parts would be taken for the total.
 func TestViews_NeverMakeASmallerNumberOfAnUnknownOne(t *testing.T) {
 	w := newWarehouse(t)
 	m := &market{seed: 1, campaigns: 2, creatives: 2, sources: 3, days: 36, impressions: 900, ctr: 0.02, cvr: 0.1,
@@ -41,7 +40,7 @@ func TestViews_NeverMakeASmallerNumberOfAnUnknownOne(t *testing.T) {
 	}
 }
 
-// measures are the counts and ratios of all views, by view, row and column.
+// measures returns the counts and ratios of all views, by view, row and column.
 func (w *warehouse) measures(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
