@@ -41,18 +41,18 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	g := gauges{prometheus.NewRegistry()}
 	g.set("exit_code", "Exit code of the last follow.", float64(codeOf(err)))
 	g.set("last_run_timestamp_seconds", "When follow last ended.", float64(a.now().Unix()))
-	generation, known := generationBefore(s.MetricsFile)
+	generation, exists := generationBefore(s.MetricsFile)
 	if done != nil {
-		generation, known = float64(done.Generation), true
+		generation, exists = float64(done.Generation), true
 		g.set("rows_added", "Rows of the files that the last follow added.", float64(done.Rows))
 		g.set("foreign_changes", "Tables that another program had written to and the last follow made ours again.",
 			float64(len(done.Changed)))
 	}
-	if m, manifestErr := manifest.ReadRoot(durable.OS, s.DataDir, nil); known && manifestErr == nil {
+	if m, manifestErr := manifest.ReadRoot(durable.OS, s.DataDir, nil); exists && manifestErr == nil {
 		g.set("generations_behind", "Generations of the store that the lake does not have.",
 			float64(m.Generation)-generation)
 	}
-	if known {
+	if exists {
 		g.set("generation", "Generation of the store that the lake has.", generation)
 	}
 	return g.write(s)

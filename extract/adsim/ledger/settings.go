@@ -22,7 +22,6 @@ type Settings struct {
 	TargetCPA       string
 	StartDate       string
 	EndDate         string
-	CreatedAt       string
 
 	Audience market.Audience
 
@@ -50,7 +49,6 @@ type CreativeSettings struct {
 	Status           string
 	RejectionReasons []string
 	RejectionComment string
-	CreatedAt        string
 	Hidden           bool
 }
 
@@ -72,7 +70,6 @@ func (st *State) Settings(campaignID string) (Settings, error) {
 		TargetCPA:       money.Exact(now.TargetCPA),
 		StartDate:       clock.Instant(now.Start),
 		EndDate:         clock.Instant(now.End),
-		CreatedAt:       clock.Instant(c.CreatedAt),
 		Audience:        now.Audience,
 		SourceMode:      src.Mode(),
 		Allowed:         t.Names(src.Allowed),
@@ -90,7 +87,7 @@ func (st *State) Settings(campaignID string) (Settings, error) {
 			Title: cn.Title, Message: cn.Message, Link: cn.Link, ImageID: cn.ImageID, IconID: cn.IconID,
 			Button1: cn.Button1, Button2: cn.Button2, Status: cn.Status,
 			RejectionReasons: slices.Clone(cn.Reasons), RejectionComment: cn.Comment,
-			CreatedAt: clock.Instant(cr.CreatedAt), Hidden: st.Changes.Creative(cr.ID).Hidden,
+			Hidden: st.Changes.Creative(cr.ID).Hidden,
 		})
 	}
 	return out, nil

@@ -83,9 +83,9 @@ func (a *Account) buildCampaign(s *slot, life int) *Campaign {
 	if h>>24%5 == 0 {
 		c.AllowList = true
 		share := uint64(max(5, min(400, len(a.Sources.Live.Src)/20)))
-		of := uint64(max(1, len(a.Sources.Live.Src)))
+		sources := uint64(max(1, len(a.Sources.Live.Src)))
 		c.Allowed = a.Sources.Live.Subset(func(src int32) bool {
-			return chance.Below(chance.Hash(key, chance.AboutAllowed, uint64(src)), of) < share
+			return chance.Below(chance.Hash(key, chance.AboutAllowed, uint64(src)), sources) < share
 		})
 		if len(c.Allowed.Src) == 0 {
 			c.Allowed = a.Sources.Live
