@@ -55,8 +55,8 @@ func TestClient_ReadsGzip(t *testing.T) {
 	check(t, "bytes", c.Stats().Bytes, int64(len(body)))
 }
 
-// A reply cut at any byte (of a later page: at every seventh), in any of the
-// ways a transport shows it, is asked for again and never mistaken for a whole one.
+// A reply that is cut at any byte (of a later page: at every seventh), in any way a transport reports it, is requested
+// again and never mistaken for a complete one.
 func TestClient_NeverTakesAPrefix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := lines(5)
@@ -141,7 +141,7 @@ func TestClient_TimesARequestWithItsBody(t *testing.T) {
 	}
 }
 
-// dribble gives a byte each so often, for ever.
+// dribble returns one byte per interval, forever.
 type dribble struct{ every time.Duration }
 
 func (d dribble) Read(p []byte) (int, error) {
@@ -150,7 +150,7 @@ func (d dribble) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// boundless gives blanks in pieces, for ever.
+// boundless returns blanks, forever.
 type boundless struct{ every time.Duration }
 
 func (e boundless) Read(p []byte) (int, error) {
@@ -160,8 +160,8 @@ func (e boundless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Replies without end, however many come at once, take no more than the budget together, and each is refused by its
-// size: one that found no memory beside others is asked for again alone. Short replies beside them are answered.
+// Endless replies, however many arrive at once, share the one budget of memory, and each is refused for its size. A
+// reply that found no memory is requested again alone. Short replies at the same time are read.
 func TestClient_BoundsAllRepliesTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestClient(t, nil)

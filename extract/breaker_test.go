@@ -13,8 +13,8 @@ import (
 	"spendsync/schema"
 )
 
-// The service is down for good: four workers and thirty days cost one budget and a single request for each day, and two
-// budgets at most.
+// The service is down: four workers and thirty days cost one budget and a single request for each day, at most two
+// budgets.
 func TestOutage_EndsInBoundedTime(t *testing.T) {
 	for name, f := range map[string]func(*http.Request) (*http.Response, error){
 		"refused": broken(errors.New("connect: connection refused")),
@@ -62,8 +62,8 @@ func TestOutage_EndsInBoundedTime(t *testing.T) {
 	}
 }
 
-// A service that answers some questions and never others costs one budget, whether they
-// are asked one after the other, some at a time or all at once, and however it fails.
+// A service that answers some questions and never others costs one budget, whether they are sent one after the other,
+// some at a time or all at once, and however it fails.
 func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 	const days = 33
 	isBad := func(day string) bool { return (day[9]-'0')%2 == 0 }
@@ -133,8 +133,8 @@ func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 	}
 }
 
-// TestRetryAfter_OfOneEndpointStarvesNoOther: the first pause that is longer than the budget may be that of one
-// endpoint; the second one holds back all.
+// TestRetryAfter_OfOneEndpointStarvesNoOther: the first pause longer than the budget may be meant for one endpoint
+// only; a second one delays all requests.
 func TestRetryAfter_OfOneEndpointStarvesNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		closed := map[string]bool{"/v1/balance": true, "/v1/limits": true}
@@ -165,8 +165,8 @@ func TestRetryAfter_OfOneEndpointStarvesNoOther(t *testing.T) {
 	})
 }
 
-// TestOutage_AnAnswerRefillsTheBudget: a question that waited and was answered gives the next outage a budget of its
-// own, and an answer at once does not.
+// TestOutage_AnAnswerRefillsTheBudget: after an answer to a question that had waited, the next outage has a full
+// budget; an immediate answer does not refill it.
 func TestOutage_AnAnswerRefillsTheBudget(t *testing.T) {
 	for name, tc := range map[string]struct {
 		second int // requests that fail of the question between the two outages

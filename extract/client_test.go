@@ -127,8 +127,7 @@ func TestClient_ReadsCredentialsAgainOnce(t *testing.T) {
 	}
 }
 
-// Four days are read at once when the password changes. The first to be refused
-// reads it again for all.
+// Four days are read at once when the password changes. The first refused request reads it again for all of them.
 func TestClient_ReadsCredentialsAgainForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		password, reloads := "old", 0

@@ -20,9 +20,8 @@ import (
 	"spendsync/schema"
 )
 
-// FuzzDecodeSpend holds the decoder against encoding/json: what it accepts is
-// valid JSON, but for bare words, with as many rows, each value as encoding/json
-// sees it. Whatever comes in, it returns.
+// FuzzDecodeSpend compares the decoder with encoding/json: apart from bare words, it accepts only valid JSON, with the
+// same number of rows and the same values. It always returns.
 func FuzzDecodeSpend(f *testing.F) {
 	files, err := filepath.Glob("../testdata/pages/spend/*.json")
 	if err != nil {
@@ -103,7 +102,7 @@ func FuzzDecodeSpend(f *testing.F) {
 	})
 }
 
-// keysIn ranges over the keys of a JSON object, in their order; one that is there twice comes twice.
+// keysIn yields the keys of a JSON object in their order, duplicates included.
 func keysIn(object []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		d := jsontext.NewDecoder(bytes.NewReader(object), anyNames, lenientTexts)
@@ -118,7 +117,7 @@ func keysIn(object []byte) iter.Seq[string] {
 	}
 }
 
-// benchmarkPage is a page as long and as wide as the service sends them.
+// benchmarkPage returns a page of the size that the service sends.
 func benchmarkPage(rows int) []byte {
 	out := make([]string, rows)
 	for i := range out {

@@ -38,7 +38,7 @@ func answerWith(status int, body string, headers ...string) (*http.Response, err
 	}, nil
 }
 
-// newTestClient is a client of rt; more changes its options.
+// newTestClient returns a client with rt as its transport; more changes its options.
 func newTestClient(t *testing.T, rt http.RoundTripper, more ...func(*Options)) *Client {
 	t.Helper()
 	o := Options{
@@ -75,13 +75,13 @@ func lines(n int) []string {
 const columnsJSON = `["date","campaign_id","campaign_name","creative_id","source_id","total_spend","clicks",` +
 	`"impressions","conversions"]`
 
-// placed is the pagination of a page.
+// placed returns the pagination of a page.
 func placed(page, size, rows, pages int) string {
 	return fmt.Sprintf(`"pagination":{"page":%d,"page_size":%d,"total_rows":%d,"total_pages":%d}`, page, size,
 		rows, pages)
 }
 
-// pageOf is a reply with these rows; pagination may be empty.
+// pageOf returns a reply with these rows; pagination may be empty.
 func pageOf(rows []string, pagination string) string {
 	body := `{"columns":` + columnsJSON + `,"data":[` + strings.Join(rows, ",") + `]`
 	if pagination != "" {
@@ -90,9 +90,8 @@ func pageOf(rows []string, pagination string) string {
 	return body + "}"
 }
 
-// report is a service that pages these rows as the description states. twist, if
-// set, may change a page's body; it gets the page's number and which request
-// for it this is, both from 1.
+// report is a service that pages these rows as the description states. twist, if set, may change a page's body; it
+// receives the page's number and the number of requests for it, both from 1.
 type report struct {
 	rows  []string
 	twist func(page, try int, body string) string
@@ -124,8 +123,7 @@ func (s *report) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answerWith(200, body)
 }
 
-// walk drains a walk: copies of the pages before the error, and the error. It fails the
-// test when something follows an error.
+// walk returns copies of the pages before an error, and the error. It fails the test if anything follows the error.
 func walk[T any](t *testing.T, seq iter.Seq2[Page[T], error]) (pages []Page[T], failed error) {
 	t.Helper()
 	for p, err := range seq {
@@ -141,7 +139,7 @@ func walk[T any](t *testing.T, seq iter.Seq2[Page[T], error]) (pages []Page[T], 
 	return pages, failed
 }
 
-// cloned is a page that outlives its loan.
+// cloned returns a copy of a page that remains valid.
 func cloned[T any](p Page[T]) Page[T] {
 	p.Raw, p.Items = bytes.Clone(p.Raw), slices.Clone(p.Items)
 	for i := range p.Items {
@@ -188,7 +186,7 @@ func wantError(t *testing.T, err, kind error, parts ...string) {
 	}
 }
 
-// brokenBody gives what is there and then an error; nil is a plain end.
+// brokenBody returns its content and then an error; nil: a normal end.
 func brokenBody(body string, then error) io.ReadCloser {
 	return io.NopCloser(io.MultiReader(bytes.NewReader([]byte(body)), errorReader{then}))
 }
@@ -197,7 +195,7 @@ type errorReader struct{ err error }
 
 func (r errorReader) Read([]byte) (int, error) { return 0, cmp.Or(r.err, io.EOF) }
 
-// stalledBody never gives a byte more; it ends with the request.
+// stalledBody never returns another byte; it ends with the request.
 type stalledBody struct {
 	r    *http.Request
 	head io.Reader
@@ -213,7 +211,7 @@ func (b stalledBody) Read(p []byte) (int, error) {
 
 func (b stalledBody) Close() error { return nil }
 
-// dayOf walks the report of a day. Pages that do not add up, or a key that comes twice, end it with an
+// dayOf walks the report of a day. If its pages do not add up, or a key comes twice, the walk ends with an
 // [*UnprovenError].
 func dayOf(ctx context.Context, c *Client, day schema.Date, size int) iter.Seq2[Page[SpendLine], error] {
 	return func(yield func(Page[SpendLine], error) bool) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// FuzzPages: of two replies to the two pages of a day, the walk makes rows that are
-// all there, each once and of the day, or an error of a known kind.
+// FuzzPages: from two replies to the two pages of a day, the walk returns either complete rows of that day, each once,
+// or an error of a known kind.
 func FuzzPages(f *testing.F) {
 	rows := lines(5)
 	f.Add([]byte(pageOf(rows[:3], placed(1, 3, 5, 2))), []byte(pageOf(rows[3:], placed(2, 3, 5, 2))))
@@ -91,8 +91,8 @@ func FuzzTotals(f *testing.F) {
 	})
 }
 
-// FuzzEntities: a reply of the advertiser API is the thing that was asked for, whole
-// and valid, or an error of a known kind.
+// FuzzEntities: a reply of the advertiser API decodes to the requested entity, complete and valid, or to an error of a
+// known kind.
 func FuzzEntities(f *testing.F) {
 	for _, body := range []string{
 		`{"id":"C1000001","name":"x","audience":{}}`, `{"data":{"campaign":{"id":"C1000001"}}}`,

@@ -22,8 +22,7 @@ import (
 // runs is how many random runs a test makes: a tenth of so many by default.
 func runs(many int) int { return schematest.Times(max(1, many/10), many, 100*many) }
 
-// chaos is a service on whose way to the client anything may happen, and whose
-// account may change before any request.
+// chaos is a service with a faulty network, whose account may change before any request.
 type chaos struct {
 	*rand.Rand
 	service *adsim.Service
@@ -109,9 +108,8 @@ func restateAnything(r *rand.Rand, s *adsim.Service, day string) {
 	_ = s.Restate(day, change) // an emptied day has no row to change
 }
 
-// digest tells one state of a day from another by what the control total speaks of:
-// the rows with spend or clicks, and how much. Impressions, conversions and creatives
-// that were not delivered are not in it.
+// digest identifies the state of a day by what the control total includes: the rows with spend or clicks, and their
+// amounts. It ignores impressions, conversions and creatives that were not delivered.
 func digest(rows map[string]string) string {
 	h := fnv.New128a()
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
@@ -169,10 +167,9 @@ func proven(t *testing.T, ctx context.Context, c *Client, day schema.Date, total
 	return walked(t, pages), nil
 }
 
-// TestSpend_IsASnapshotOrAnError: whatever happens on the wire and to the account
-// while a day is read, what is proven is the day as the service had it at one moment
-// of the reading. Impressions and conversions of a row are those of some moment: the
-// service's total does not tell of them.
+// TestSpend_IsASnapshotOrAnError: whatever happens on the wire and to the account while a day is read, a proven read is
+// the day as the service had it at one moment of the reading. Impressions and conversions of a row may be from another
+// moment, because the service's total does not include them.
 func TestSpend_IsASnapshotOrAnError(t *testing.T) {
 	t.Parallel()
 	n := runs(2000)
@@ -241,9 +238,8 @@ func isKnown(err error) bool {
 		len(err.Error()) > 10 && err.Error()[:10] == "no totals:"
 }
 
-// TestCampaigns_AreWholeOrSaySo: whatever happens on the wire and to the account
-// while the campaigns are listed, a listing that calls itself complete has each that
-// was there all the time, and none that never was.
+// TestCampaigns_AreWholeOrSaySo: whatever happens on the wire and to the account while the campaigns are listed, a
+// complete listing has every campaign that existed all the time, and none that never existed.
 func TestCampaigns_AreWholeOrSaySo(t *testing.T) {
 	t.Parallel()
 	n := min(2000, runs(60))

@@ -216,8 +216,8 @@ func slowly(takes func(r *http.Request) time.Duration) roundTrip {
 	}
 }
 
-// TestTimeout_GrowsForASlowService: a service whose replies take longer than the timeout is waited for twice as long
-// the next time, within the budget. What it needed is remembered, so that later reads lose no time.
+// TestTimeout_GrowsForASlowService: if a reply takes longer than the timeout, the next request has twice as long,
+// within the budget. The client remembers the time that was needed, so later reads lose none.
 func TestTimeout_GrowsForASlowService(t *testing.T) {
 	for takes, want := range map[time.Duration]struct{ first, then int64 }{ // requests
 		59 * time.Second:  {1, 1},
@@ -266,8 +266,8 @@ func TestTimeout_IsTheCauseAndNamesItsSetting(t *testing.T) {
 	}
 }
 
-// TestLimit_IsTemporaryAtAnyStatus: a limit, and the page of something before the service, are waited for within the
-// budget, and what lasts is a service that keeps failing; neither is it one of the credentials, nor of the contract.
+// TestLimit_IsTemporaryAtAnyStatus: the client waits for a limit, and for the error page of a proxy, within the budget.
+// If it lasts, the error is that the service keeps failing, not one of the credentials or of the contract.
 func TestLimit_IsTemporaryAtAnyStatus(t *testing.T) {
 	for name, f := range map[string]func(*http.Request) (*http.Response, error){
 		"403 with a wait": status(403, "forbidden", "Retry-After", "5"),

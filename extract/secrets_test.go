@@ -21,8 +21,8 @@ func inJSON(s string) string {
 	return strings.Trim(string(b), `"`)
 }
 
-// canaryParts are what no output may hold, of any form: the first letters, too, for
-// a text that is cut must not end within the secret.
+// canaryParts must not occur in any output in any form; they include the beginning, because a text must not be cut
+// within the secret.
 var canaryParts = []string{"cAn4ry", base64.StdEncoding.EncodeToString([]byte("ann:" + canary))[:12]}
 
 // canaryClient is a client whose password is the canary, with everything that it logs.

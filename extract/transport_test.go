@@ -68,8 +68,8 @@ func (a authority) issue(edit func(*x509.Certificate)) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: a.key}
 }
 
-// Who cannot prove to be the service is not asked: not with an expired certificate,
-// nor one for another host, of an unknown authority, or over an old TLS.
+// The client sends nothing to a server that cannot prove to be the service: its certificate is expired, is for another
+// host or of an unknown authority, or its TLS is too old.
 func TestClient_TrustsOnlyTheService(t *testing.T) {
 	a, stranger := newAuthority(t), newAuthority(t)
 	for name, tc := range map[string]struct {

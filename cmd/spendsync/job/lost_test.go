@@ -11,9 +11,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestLost_IsReportedUntilARunHasEndedWithIt: whatever publishes in between and ends with
-// another code, the next sync still ends with the one that calls a person, and then no
-// other does.
+// TestLost_IsReportedUntilARunHasEndedWithIt: if the run that finds a day lost ends with another code, the next sync
+// still ends with the code that calls a person, and only that one does.
 func TestLost_IsReportedUntilARunHasEndedWithIt(t *testing.T) {
 	schematest.Long(t)
 	for name, between := range map[string]func(w *world){

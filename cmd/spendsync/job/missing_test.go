@@ -18,7 +18,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// rewriter changes replies of the advertiser API. Its path begins behind the prefix.
+// rewriter changes replies of the advertiser API. Paths are without the prefix.
 type rewriter struct {
 	of   http.RoundTripper
 	edit func(path, body string) (status int, edited string) // 0: the status stays
@@ -41,7 +41,7 @@ func (e *rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// listed is a reply of a list with those entries only that keep reports true for.
+// listed returns the reply of a list with only the entries for which keep reports true.
 func listed(t *testing.T, body, list string, keep func(string) bool) string {
 	t.Helper()
 	var reply map[string]json.RawMessage
@@ -66,7 +66,7 @@ func listed(t *testing.T, body, list string, keep func(string) bool) string {
 	return string(b)
 }
 
-// without is a reply of a list that lacks some entries.
+// without returns the reply of a list that lacks some entries.
 func without(t *testing.T, body, list string, ids ...string) string {
 	t.Helper()
 	return listed(t, body, list, func(id string) bool { return !slices.Contains(ids, id) })
@@ -108,7 +108,7 @@ func (w *world) wantEnded(table, want string) {
 	}
 }
 
-// wantWell runs once more with everything well again: no version was false.
+// wantWell runs once more without faults, and checks that no version was false.
 func (w *world) wantWell(e *rewriter, versions int64) {
 	w.t.Helper()
 	e.edit = nil
@@ -119,8 +119,8 @@ func (w *world) wantWell(e *rewriter, versions int64) {
 	w.wantVerified()
 }
 
-// TestMissing_WhatAnswersGoesOn: lists that lack all but one, or have none, make the run ask for the others, however
-// often they come. What those answer by themselves is taken in, and what does not answer ends nothing.
+// TestMissing_WhatAnswersGoesOn: if lists lack all entries or all but one, the run requests the others one by one,
+// however often that happens. It reads those that answer, and ends none of the others.
 func TestMissing_WhatAnswersGoesOn(t *testing.T) {
 	w, e := missingWorld(t, func(c *adsim.Config) { c.CreativesPerCampaign = 6 })
 	first := w.service.CampaignIDs()[0]
@@ -159,8 +159,8 @@ func TestMissing_WhatAnswersGoesOn(t *testing.T) {
 	w.wantWell(e, 0)
 }
 
-// TestMissing_WhatTheServiceNoLongerHasEnds: two complete lists lack it and its own request is
-// answered with 404 twice, at exit 0. What a campaign has ends with it, and is back with it.
+// TestMissing_WhatTheServiceNoLongerHasEnds: an entity is deleted if two complete lists lack it and its own request is
+// answered with 404 twice; the exit code is 0. The parts of a campaign end with it, and are restored with it.
 func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {
 	w, e := missingWorld(t, func(c *adsim.Config) { c.CreativesPerCampaign = 6 })
 	campaign := w.ask("SELECT arg_max(campaign_id, n) FROM " +
@@ -200,8 +200,8 @@ func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {
 	w.wantEnded("campaign_history", "0")
 }
 
-// TestMissing_ArchivedOnesMayBeLeftOut: archived is permanent, so lists without what is archived make the run ask for
-// nothing once it has seen that, and end nothing.
+// TestMissing_ArchivedOnesMayBeLeftOut: archived is permanent. Once a run has seen that entities are archived, lists
+// without them make no run request them, and end nothing.
 func TestMissing_ArchivedOnesMayBeLeftOut(t *testing.T) {
 	w, e := missingWorld(t, func(c *adsim.Config) { c.CreativesPerCampaign = 6 })
 	campaign := w.service.CampaignIDs()[1]

@@ -186,8 +186,8 @@ func TestPlanRange_RefusesWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestPlan_KeepsWhatIsFresh: days that were read after their end less than RereadAfter ago are kept, with the time of
-// that read. A read in this very instant is no read that is yet to come.
+// TestPlan_KeepsWhatIsFresh: days that were read after their end and less than RereadAfter ago are kept, with the time
+// of that read. A read at this very instant is not in the future.
 func TestPlan_KeepsWhatIsFresh(t *testing.T) {
 	now := at("2026-11-21 12:00")
 	for name, c := range map[string]struct {

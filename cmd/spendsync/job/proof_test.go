@@ -46,7 +46,8 @@ func serviceWith(t *testing.T, line string) *service.Service {
 	return s
 }
 
-// TestWeigh: when a read is the day. A message names what speaks against it, and the line that may cure it.
+// TestWeigh: when a read is proven. The message names the contradiction, and the line of the service file that may
+// help.
 func TestWeigh(t *testing.T) {
 	spend, none := serviceWith(t, "report.total_rows: with_spend"), serviceWith(t, "report.total_rows: none")
 	total := func(n int64) func(*dayRead) { return func(r *dayRead) { r.evidence.Total = n } }
@@ -120,7 +121,7 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// TestMayReplace: when a read that is the day replaces what is stored.
+// TestMayReplace: when a proven read replaces the stored day.
 func TestMayReplace(t *testing.T) {
 	const day = schema.Date(20000)
 	stored := func(rows int64, spend schema.Money) *manifest.Day {

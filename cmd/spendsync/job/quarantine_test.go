@@ -165,8 +165,7 @@ func TestQuarantine_EndsWithTheNextProof(t *testing.T) {
 	w.wantTruth()
 }
 
-// TestQuarantine_HoldsToWhatASyncAsks: replies that a sync would not have believed are not
-// believed by replay either.
+// TestQuarantine_HoldsToWhatASyncAsks: a replay does not accept replies that a sync would not have accepted.
 func TestQuarantine_HoldsToWhatASyncAsks(t *testing.T) {
 	schematest.Long(t)
 	for name, edit := range map[string]func(q *quarantine.Day){
@@ -197,8 +196,8 @@ func TestQuarantine_HoldsToWhatASyncAsks(t *testing.T) {
 	}
 }
 
-// TestQuarantine_IsBounded: what is too old goes, and of the rest the oldest until it is not
-// too much; what is not whole counts for nothing.
+// TestQuarantine_IsBounded: replies that are too old are removed, and then the oldest until the total size fits;
+// incomplete days do not count.
 func TestQuarantine_IsBounded(t *testing.T) {
 	w := newWorld(t)
 	w.first()

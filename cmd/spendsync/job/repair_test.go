@@ -11,8 +11,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestReplay_ARowWithoutAnOwnerChangesNoDay: kept replies that would lose a stored row, for it has spend and lacks an
-// ID, end the replay, and the day stands as it was.
+// TestReplay_ARowWithoutAnOwnerChangesNoDay: if stored replies decode without a stored row, because it has spend and
+// lacks an ID, the replay fails and the day stays unchanged.
 func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 	const columns = `"date","campaign_id","campaign_name","creative_id","source_id","total_spend","clicks",` +
 		`"impressions","conversions"`

@@ -8,8 +8,8 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// TestSettled_IsReadAgainInFullAlone: an archived campaign of which something is not understood is not asked for in
-// every run, for it cannot change any more. A full sync reads it again.
+// TestSettled_IsReadAgainInFullAlone: an archived campaign with a value that is not understood is not requested in
+// every run, because it cannot change. A full sync reads it again.
 func TestSettled_IsReadAgainInFullAlone(t *testing.T) {
 	w := newWorld(t)
 	archived := w.service.CampaignIDs()[1]

@@ -26,9 +26,9 @@ func withViews(t *testing.T) *world {
 	return w
 }
 
-// TestCurrentViews_SayWhatIsOld: a bid, the bids per source and the balance that go by another
-// name from the second sync on are shown as they were, with the time of the first; what could be
-// read is not, and a third sync that reads all again takes the marks away.
+// TestCurrentViews_SayWhatIsOld: a bid, the bids per source and the balance are renamed from the second sync on. The
+// views show the old values with the time of the first sync, and mark them; other values are not marked. A third sync
+// that can read them removes the marks.
 func TestCurrentViews_SayWhatIsOld(t *testing.T) {
 	schematest.Long(t)
 	w := withViews(t)

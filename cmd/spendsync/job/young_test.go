@@ -14,7 +14,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// beginning is the service of a world whose account begins on a day: it answers the days before with a status.
+// beginning is a service whose account begins on a day: it answers for earlier days with a status.
 type beginning struct {
 	w      *world
 	first  schema.Date
