@@ -221,7 +221,7 @@ func queryErr(err error, asAsked bool) error {
 		q.Message = "it needs more memory than it may have, or more than " + MaxSpill + " of temporary files: " +
 			q.Message
 	}
-	// Otherwise the excerpt shows the statement around the query.
+	// If the query was wrapped in another statement, the excerpt would show that statement.
 	if asAsked {
 		q.Excerpt = strings.TrimPrefix(excerpt.FindString(de.Msg), "\n\n")
 	}

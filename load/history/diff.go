@@ -19,8 +19,8 @@ func (d *Diff) Add(other Diff) {
 
 // Merged is the difference between the rows of a day as read and the stored rows.
 type Merged struct {
-	// Changes are the restatements, if the day was over at the former read: the differences from stored numbers. A
-	// number in place of a NULL is no restatement.
+	// Changes are the restatements: the stored numbers that have changed although the day was over when they were read.
+	// A number in place of a NULL is no restatement.
 	Changes *Changes
 	Diff    Diff
 	// Names are the campaign names in the stored rows, by ID.

@@ -43,7 +43,7 @@ type reading struct {
 	changed  []string // tracked columns whose values differ, sorted
 	never    []string // tracked columns that have still never been read, sorted
 	filled   bool     // a tracked column was read for the first time
-	first    bool     // one of those columns is as old as the table
+	first    bool     // a column that was read for the first time is as old as the table
 	full     bool     // every tracked column was read
 	confirms bool     // all values of the version are confirmed
 }

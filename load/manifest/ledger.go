@@ -229,8 +229,8 @@ func CheckLedgerSize(path string, size, published int64) error {
 	return nil
 }
 
-// ExtendLedger writes the content of a ledger file and then more lines to the file to, durably, and returns the hash
-// and size of that file.
+// ExtendLedger copies a ledger file to another path, to, and adds lines to the copy, which is durable. It returns the
+// hash and size of the copy.
 func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha string, size int64, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil {

@@ -20,7 +20,7 @@ type Manifest struct {
 	Head
 	// AccountFiles are the files of all accounts, by account name.
 	AccountFiles map[string]*AccountFile `json:"accounts"`
-	// Accounts are the contents of those files that are loaded, see [Manifest.Load].
+	// Accounts are the loaded accounts, see [Manifest.Load].
 	Accounts map[string]*Account `json:"-"`
 }
 

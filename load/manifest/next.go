@@ -22,8 +22,8 @@ type Change struct {
 	Asked   bool                          // Reach replaces the account's Reach
 	Waiting map[schema.Date]string        // by day; an empty text removes the entry
 	Reach   int
-	// Seen are the differences that a run has seen, by the names of their notes, except those of days; nil: it has not
-	// looked.
+	// Seen are the differences that a run has seen, by the names of their notes; those of days follow from Days. Nil
+	// means that the run has not looked.
 	Seen  map[string]Note
 	Notes []Note    // nil: unchanged
 	Own   *OwnFiles // nil: unchanged

@@ -168,9 +168,9 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	return notes
 }
 
-// stays reports whether a note stays that this run has not seen. An accepted note stays until it is taken back, an
-// accepted day while there is a doubt about it, a note about the operator's files until the files are read without it,
-// and any other note that is not about days for a week.
+// stays reports whether a note is kept although this run has not seen the difference. An accepted note is kept until it
+// is taken back, an accepted day while there is a doubt about it, and a note about the operator's files until they are
+// read without the difference. Other notes about days are not kept, and the rest for a week.
 func (a *Account) stays(n Note, at schema.Instant) bool {
 	if day, err := schema.ParseDate(n.Name); err == nil {
 		k := a.Days[day]
