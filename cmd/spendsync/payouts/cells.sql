@@ -86,7 +86,7 @@ CREATE TEMP MACRO in_order(t, form) AS CASE WHEN regexp_full_match(t, '\d\d?(/\d
     THEN try_strptime(translate(t, '.-', '//'), form)::DATE END;
 CREATE TEMP MACRO as_day(t, m, d) AS CASE WHEN m IS NOT NULL OR d IS NOT NULL
     THEN chosen(getvariable('dates'), ['mm/dd/yyyy', 'dd/mm/yyyy'], m, d)
-    WHEN regexp_full_match(t, '[3-7]\d{4}(\.0+)?(e0)?') THEN DATE '1899-12-30' + left(t, 5)::INTEGER -- a spreadsheet's
+    WHEN regexp_full_match(t, '[3-7]\d{4}(\.0+)?(e0)?') THEN getvariable('zero') + left(t, 5)::INTEGER -- a spreadsheet's
     ELSE try_strptime(t, ['%Y-%m-%d', '%Y/%m/%d', '%Y.%m.%d', '%Y%m%d', '%d %b %Y', '%d-%b-%y', '%d-%b-%Y', '%d %B %Y',
         '%b %d, %Y', '%B %d, %Y', '%d %b, %Y', '%a, %d %b %Y', '%a, %b %d, %Y', '%A, %B %d, %Y'])::DATE END;
 CREATE TEMP MACRO wrong_day(x, t, m, d) AS CASE WHEN x = '' THEN 'there is no day'

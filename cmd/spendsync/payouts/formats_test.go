@@ -1,6 +1,7 @@
 package payouts
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
@@ -224,12 +225,14 @@ var samples = map[string]sample{
 		finding: `lines 2, 3 are all of 2026-11-25, campaign "C2000000004"`},
 	"other/hours": {content: head + "2026-11-25 13:00,C2000000004,S1004,1500,20,240.30\n",
 		finding: "an hour of it"},
-	"other/web page":     {content: "<!DOCTYPE html><html><body>Log in</body></html>", finding: "it is a web page"},
-	"other/old workbook": {content: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", finding: "a workbook of the old form (.xls)"},
-	"other/json":         {content: `[{"date":"2026-11-25"}]`, finding: "it is JSON: export a table, as CSV"},
-	"other/zip":          {content: "PK\x03\x04\x00\x00", finding: "a packed file (zip), and no workbook"},
-	"other/empty":        {content: "", finding: "it is empty"},
-	"other/cut gzip":     {content: packed(head)[:12], finding: "it is damaged"},
+	"other/web page":       {content: "<!DOCTYPE html><html><body>Log in</body></html>", finding: "it is a web page"},
+	"other/old workbook":   {content: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", finding: "a workbook of the old form (.xls)"},
+	"other/json":           {content: `[{"date":"2026-11-25"}]`, finding: "it is JSON: export a table, as CSV"},
+	"other/cut zip":        {content: "PK\x03\x04\x00\x00", finding: "it is damaged: its end is missing"},
+	"other/zip of a text":  {content: "a.zip", finding: "a packed file (zip), and no workbook"},
+	"other/days from 1904": {content: "mac.xlsx", rows: aRow},
+	"other/empty":          {content: "", finding: "it is empty"},
+	"other/cut gzip":       {content: packed(head)[:12], finding: "it is damaged"},
 	"other/cut late gzip": {content: packed(head + strings.Repeat(good, 9))[:90],
 		finding: "it is damaged"},
 	"other/cut parquet": {content: "PAR1\x15\x04\x15", finding: "Parquet is damaged"},
@@ -345,6 +348,21 @@ func makeBinary(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	made["book.xlsx"] = b.Bytes()
+	isMac := true
+	if err := errors.Join(book.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &isMac}),
+		book.SetCellValue("Sheet1", "A2", 46351-1462)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = book.WriteToBuffer(); err != nil {
+		t.Fatal(err)
+	}
+	made["mac.xlsx"] = b.Bytes()
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	if _, err := z.Create("export.csv"); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	made["a.zip"] = archive.Bytes()
 	if _, err := book.NewSheet("Sheet2"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package payouts
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -87,8 +88,9 @@ func (r *reader) findHeading(ctx context.Context, tables []table) (t *table, h h
 		return nil
 	})
 	if err == nil {
-		err = r.db.Exec(ctx, fmt.Sprintf("SET VARIABLE unit = '%s'", tables[0].unit), "DELETE FROM place; "+
-			"INSERT INTO place FROM "+from, embedded("heading.sql"))
+		err = r.db.Exec(ctx, fmt.Sprintf("SET VARIABLE unit = '%s'; SET VARIABLE zero = DATE '%s'; DELETE FROM place; "+
+			"INSERT INTO place FROM %s", tables[0].unit, cmp.Or(tables[0].zero, "1899-12-30"), from),
+			embedded("heading.sql"))
 	}
 	if err != nil {
 		return nil, h, err

@@ -1,6 +1,7 @@
 package payouts
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"compress/gzip"
@@ -35,6 +36,7 @@ type table struct {
 	unit    string     // what is counted: line, or row of a workbook or Parquet
 	comma   string     // between the values of a text; empty: it is none
 	parquet string     // path of its copy; empty: it is none
+	zero    string     // the day that a number of days is counted from; empty: a spreadsheet's usual one
 }
 
 // eachRecord calls a function with each record and its line, from 1, until that function fails. The cells are valid
@@ -43,7 +45,8 @@ type eachRecord func(use func(line int, cells []string) error) error
 
 // others are the first bytes of what is no table, and what to do about it.
 var others = []struct{ magic, what string }{
-	{"\xd0\xcf\x11\xe0", "it is a workbook of the old form (.xls): save it as .xlsx or CSV"},
+	{"\xd0\xcf\x11\xe0", "it is a workbook of the old form (.xls), or one with a password: save it as .xlsx without " +
+		"one, or as CSV"},
 	{"\x28\xb5\x2f\xfd", "it is packed with zstd: unpack it, or pack it with gzip"},
 	{"%PDF", "it is a PDF: export a table, as CSV, a workbook (.xlsx) or Parquet"},
 	{"<", "it is a web page or XML, perhaps of a login that has expired: export a table, as CSV"},
@@ -183,12 +186,15 @@ func (r *reader) parquet(ctx context.Context, path string) ([]table, error) {
 func (r *reader) workbook(path string) (tables []table, err error) {
 	book, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true, UnzipSizeLimit: 512 << 20,
 		UnzipXMLSizeLimit: 8 << 20, TmpDir: r.db.Dir})
-	if err != nil {
+	if errors.Is(err, zip.ErrFormat) {
+		return nil, errors.New("it is damaged: its end is missing, as of a workbook that was copied in part")
+	} else if err != nil {
 		return nil, errors.New("it is a packed file (zip), and no workbook (.xlsx): unpack it and pack one CSV with " +
 			"gzip, or save it as a workbook if it is OpenDocument (.ods)")
 	}
+	zero := ""
 	if props, _ := book.GetWorkbookProps(); props.Date1904 != nil && *props.Date1904 {
-		return nil, errors.New("it is a workbook that counts its days from 1904: save it as CSV")
+		zero = "1904-01-01"
 	}
 	isForeign := false // an amount may name another currency in its format
 	for id := 0; ; id++ {
@@ -212,7 +218,7 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 				return nil
 			})
 		}
-		tables = append(tables, table{each: sheetRows(book, sheet, named), unit: "row"})
+		tables = append(tables, table{each: sheetRows(book, sheet, named), unit: "row", zero: zero})
 	}
 	return tables, nil
 }
