@@ -86,7 +86,8 @@ CREATE TEMP MACRO in_order(t, form) AS CASE WHEN regexp_full_match(t, '\d\d?(/\d
     THEN try_strptime(translate(t, '.-', '//'), form)::DATE END;
 CREATE TEMP MACRO as_day(t, m, d) AS CASE WHEN m IS NOT NULL OR d IS NOT NULL
     THEN chosen(getvariable('dates'), ['mm/dd/yyyy', 'dd/mm/yyyy'], m, d)
-    WHEN regexp_full_match(t, '[3-7]\d{4}(\.0+)?(e0)?') THEN getvariable('zero') + left(t, 5)::INTEGER -- a spreadsheet's
+    WHEN regexp_full_match(t, '[3-7]\d{4}(\.0+)?(e0)?') -- a spreadsheet's
+        THEN getvariable('zero') + left(t, 5)::INTEGER
     ELSE try_strptime(t, ['%Y-%m-%d', '%Y/%m/%d', '%Y.%m.%d', '%Y%m%d', '%d %b %Y', '%d-%b-%y', '%d-%b-%Y', '%d %B %Y',
         '%b %d, %Y', '%B %d, %Y', '%d %b, %Y', '%a, %d %b %Y', '%a, %b %d, %Y', '%A, %B %d, %Y'])::DATE END;
 CREATE TEMP MACRO wrong_day(x, t, m, d) AS CASE WHEN x = '' THEN 'there is no day'
@@ -98,6 +99,7 @@ CREATE TEMP MACRO wrong_day(x, t, m, d) AS CASE WHEN x = '' THEN 'there is no da
 -- An ID. A spreadsheet keeps a text as 'ID or ="ID", and libraries make a fraction of an ID that is a number.
 CREATE TEMP MACRO as_id(x) AS CASE WHEN starts_with(x, '''') OR starts_with(x, '=')
     THEN regexp_replace(x, '^(?:''(.*?)''?|="(.*)")$', '\1\2') ELSE regexp_replace(x, '^([0-9]+)\.0+(e0)?$', '\1') END;
+CREATE TEMP MACRO shape(id) AS regexp_replace(id, '[0-9]', '0', 'g');
 -- The forms of an ID in which it may equal the one that is meant, with what they differ by.
 CREATE TEMP MACRO forms(id) AS [lower(id), regexp_replace(id, '^([A-Za-z]*)0+', '\1'),
     regexp_replace(lower(id), '[^a-z0-9]+', '', 'g'), regexp_replace(id, '^[A-Za-z]+', ''), split_part(id, ' ', 1)];
@@ -118,10 +120,10 @@ CREATE TEMP MACRO item(name, x) AS name || '=' || CASE WHEN contains(x, ',') OR 
 -- Another currency than US dollars; empty: none is named.
 CREATE TEMP MACRO currency_in(x) AS upper(regexp_extract(squash(x), getvariable('other_currency'), 1)
     || regexp_extract(squash(x), getvariable('other_currency'), 2));
-CREATE TEMP MACRO in_currency(what, x) AS CASE WHEN currency_in(x) <> '' THEN what || ' is in ' || currency_in(x)
+CREATE TEMP MACRO in_currency(x) AS CASE WHEN currency_in(x) <> '' THEN quoted(x) || ' is in ' || currency_in(x)
     || ': amounts are US dollars: export them in USD' END;
 -- A column that may refuse the file is found whatever is declared.
 CREATE TEMP MACRO guard(plain) AS CASE
     WHEN regexp_full_match(plain, '(.*_)?(currency|валюта|währung|devise|moneda|valuta)(_code)?') THEN 'currency'
-    WHEN regexp_full_match(plain, '(is_|has_)?(incomplete|truncated|partial|more)(_(results?|rows|data))?') THEN 'flag'
-    END;
+    WHEN regexp_full_match(plain, '(is_|has_)?(incomplete|truncated|partial|sampled|more)(_(results?|rows|data))?')
+    THEN 'flag' END;

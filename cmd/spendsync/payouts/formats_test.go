@@ -74,7 +74,13 @@ var samples = map[string]sample{
 		columns: "day=date,campaign=campaign_id,source=source_id,revenue=Revenue (C$) net",
 		finding: `"Revenue (C$) net" is in C$`},
 	"currencies/above the heading": {content: "Report,Sources\nCurrency:,EUR\n" + head + good,
-		finding: "by line 2 the file is in EUR"},
+		finding: `line 2: "currency: eur": amounts are US dollars`},
+	"currencies/below the rows": {content: head + good + "Currency: EUR\n" + head + good,
+		finding: `line 3: "currency: eur": amounts are US dollars`},
+	"currencies/by its name above": {content: "All amounts in Canadian dollars\n" + head + good,
+		finding: `line 1: "all amounts in canadian dollars": amounts are US dollars`},
+	"currencies/in micros": {content: strings.Replace(head, "revenue", "revenue_micros", 1) + good,
+		finding: `"revenue_micros" is in MICROS`},
 	"currencies/dollars above":       {content: "Currency,USD\n" + head + good, rows: aRow},
 	"currencies/a column in Russian": {content: "Валюта," + head + "RUB," + good, finding: `column "Валюта": "RUB"`},
 	"currencies/in a heading in Russian": {content: "День,Sub ID 1,Sub ID 2,Клики,\"Доход, руб.\"\n" +
@@ -85,7 +91,7 @@ var samples = map[string]sample{
 		finding: `"Przychód zł" is in ZŁ`},
 	"currencies/in a heading in Chinese": {content: strings.Replace(head, "revenue", "收入（元）", 1) + good,
 		columns: "day=date,campaign=campaign_id,source=source_id,revenue=收入（元）", finding: `"收入（元）" is in 元`},
-	"currencies/format of a cell":     {content: "euros.xlsx", finding: `"revenue" is in €: amounts are US dollars`},
+	"currencies/format of a cell":     {content: "euros.xlsx", finding: `"240.30 €" is not an amount in US dollars`},
 	"currencies/format of other cell": {content: "dollars.xlsx", rows: aRow},
 	"cases/excel midnight":            {content: "excel-midnight.csv", sum: "6909.00"},
 	"cases/heading of lines":          {content: "heading-two-lines.csv", sum: "5720.75"},
@@ -214,6 +220,33 @@ var samples = map[string]sample{
 	"misfits/a day to come": {content: head + "2027-11-25,C2000000004,S1004,1,2,3\n", finding: "is a day to come"},
 	"misfits/says that rows are missing": {content: "incomplete_results," + head + "true," + good,
 		finding: `line 2: column "incomplete_results": "true": rows are missing`},
+
+	"misfits/another account": {content: head + "2026-11-25,C2999999999,S1004,1,2,3\n",
+		finding: `"campaign_id" has IDs of the form of this account's campaigns: the export may be of another account`},
+	"misfits/revenue decides": {content: head + good + manyRows(40) + "2026-11-24,C2000000004,Sother,5,20,900\n",
+		finding: "1 of 42 rows of this account (3 %) have a source that it does not know, with 900.00 of its " +
+			"revenue of 1160.30"},
+	"misfits/days of two forms": {content: head + "46351,C2000000004,S1004,1,2,3\n11/19/2026,C2000000004,S1004,1,2,3\n",
+		columns: "dates=MM/DD/YYYY", finding: `some days are a spreadsheet's and some texts such as "11/19/2026"`},
+	"misfits/says how many": {content: head + good + "\"Showing first 1 of 1,257 rows\",,,,,\n",
+		finding: `line 3: "showing first 1 of 1,257 rows": rows are missing`},
+	"misfits/another heading": {content: head + good + "date,campaign_id,source_id,conversions,clicks,revenue\n" + good,
+		finding: "line 3: it is another heading than the one above"},
+	"misfits/another amount": {content: head + good + "date,campaign_id,source_id,clicks,conversions,Revenue (EUR)\n" +
+		good, finding: "line 3: it is another heading than the one above"},
+	"misfits/an undeclared column has another name": {content: "Sub1," + head + "x," + good +
+		"Sub 1," + head + "x," + strings.Replace(good, "25", "24", 1), sum: "480.60"},
+	"misfits/a quote takes in the rest": {content: "name," + head + strings.Repeat("x,"+good, 1) +
+		strings.Replace("x,"+manyRows(40), "\n", "\nx,", 38) + "\"x," + good,
+		finding: "line 43: a quote in it does not end"},
+	"misfits/quotes of Spark": {content: "name," + head + `"a \"b\", c",` + good +
+		strings.Replace("x,"+manyRows(9), "\n", "\nx,", 8),
+		finding: `line 2: a quote in it is written \", which ends its value`},
+	"misfits/an amount that became a day":   {content: "day.xlsx", finding: `column "revenue": "4 Dec" is not an`},
+	"misfits/an amount that became a share": {content: "share.xlsx", finding: `column "revenue": "24030%" is not`},
+	"misfits/a rounded amount":              {content: "rounded.xlsx", rows: aRow},
+	"undeclared/amounts": {content: head + good + "2026-11-24,C2000000004,S1004,9,2,\n", sum: "240.30",
+		finding: `column "revenue": 1 rows with conversions have no amount`},
 
 	"totals/in a word": {content: head + good + ",,Totals (1 row),1500,20,240.30\n", rows: aRow},
 	"totals/all sources": {content: head + good + "2026-11-25,C2000000004,All sources,1500,20,240.30\n", rows: aRow,
@@ -391,18 +424,23 @@ func makeBinary(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	made["titled.xlsx"] = b.Bytes()
-	for name, cells := range map[string]string{"euros.xlsx": "F2", "dollars.xlsx": "G2", "formulas.xlsx": ""} {
+	for name, of := range map[string]struct{ cell, format string }{"euros.xlsx": {"F2", "#,##0.00\\ [$€-407]"},
+		"dollars.xlsx": {"G2", "#,##0.00\\ [$€-407]"}, "formulas.xlsx": {"F2", "0"}, "day.xlsx": {"F2", "d mmm"},
+		"share.xlsx": {"F2", "0%"}, "rounded.xlsx": {"F2", "$#,##0"}} {
 		book := excelize.NewFile()
-		format := "#,##0.00\\ [$€-407]"
-		style, err := book.NewStyle(&excelize.Style{CustomNumFmt: &format})
+		style, err := book.NewStyle(&excelize.Style{CustomNumFmt: &of.format})
 		for i, row := range [][]any{{"date", "campaign_id", "source_id", "clicks", "conversions", "revenue", "cost"},
 			{46351, "C2000000004", "S1004", 1500, 20, 240.3, 7}} {
 			err = errors.Join(err, book.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row))
 		}
-		if cells == "" {
+		switch name {
+		case "formulas.xlsx":
 			err = errors.Join(err, book.SetCellValue("Sheet1", "F2", nil), book.SetCellFormula("Sheet1", "F2", "G2*2"))
-		} else {
-			err = errors.Join(err, book.SetCellStyle("Sheet1", cells, cells, style))
+		case "day.xlsx":
+			err = errors.Join(err, book.SetCellValue("Sheet1", "F2", 46360))
+			fallthrough
+		default:
+			err = errors.Join(err, book.SetCellStyle("Sheet1", of.cell, of.cell, style))
 		}
 		b, failed := book.WriteToBuffer()
 		if err = errors.Join(err, failed); err != nil {

@@ -1,5 +1,4 @@
--- Finds the heading of a file: the first line that has the declared columns. place has the first lines;
--- a line 0 has what formats in the columns of a workbook name.
+-- Finds the heading of a file: the first line that has the declared columns. place has the first lines.
 
 -- Our columns in each line. Ours of exports have no headings if one is declared.
 CREATE OR REPLACE TEMP TABLE found AS
@@ -7,7 +6,7 @@ WITH want AS (
     SELECT no, true AS is_plain, unnest(headings) AS text FROM ours
     WHERE of = 'payouts' OR NOT EXISTS (FROM ours WHERE declared <> []) UNION
     SELECT no, false, unnest(declared) FROM ours
-), cell AS (SELECT tab, line, pos, name AS heading, plain(name) AS plain FROM place WHERE name <> '' AND line > 0)
+), cell AS (SELECT tab, line, pos, name AS heading, plain(name) AS plain FROM place WHERE name <> '')
 SELECT tab, line, pos, heading, no FROM (SELECT tab, line, pos, heading, unnest([true, false]) AS is_plain,
     unnest([plain, squash(heading)]) AS text FROM cell) JOIN want USING (is_plain, text) UNION
 SELECT tab, line, pos, heading, no FROM cell JOIN ours ON ours.kind = guard(plain) AND declared = [];
@@ -25,7 +24,7 @@ FROM (
         CASE WHEN n > greatest(1, len(declared)) AND kind NOT IN ('currency', 'flag')
             THEN string_agg(quoted(heading), ' and ' ORDER BY pos) || ' may each be ' || o.name
                 || ': leave one of them, or declare it in SPENDSYNC_TRACKER_COLUMNS' END AS several
-    FROM (SELECT DISTINCT tab, line FROM place WHERE line > 0) AS l CROSS JOIN ours AS o
+    FROM (SELECT DISTINCT tab, line FROM place) AS l CROSS JOIN ours AS o
     LEFT JOIN found USING (tab, line, no)
     GROUP BY l.tab, l.line, o.of, o.no, o.name, kind, is_required, declared)
 GROUP BY tab, line, of;
@@ -56,13 +55,7 @@ SELECT CASE WHEN tabs > 1 THEN tabs || ' sheets of it have the declared columns:
             FROM name AS n, ours AS o WHERE NOT is_export AND o.name IN ('campaign', 'creative', 'source')
             AND NOT list_contains(has, o.name) AND damerau_levenshtein(plain(n.name), o.name) BETWEEN 1 AND 2),
         several,
-        (SELECT min(in_currency('by ' || getvariable('unit') || ' ' || line || ' the file', text)) FROM (
-            SELECT line, string_agg(name, ' ' ORDER BY pos) AS text FROM place AS p
-            WHERE p.tab = heading.tab AND p.line < heading.line GROUP BY line
-            HAVING bool_or(guard(plain(name)) = 'currency'))),
-        (SELECT min(in_currency(quoted(d.heading), d.heading || ' ' || coalesce(p.name, ''))) FROM declared AS d
-            LEFT JOIN (SELECT pos, p.name FROM place AS p JOIN heading USING (tab) WHERE p.line = 0) AS p USING (pos)
-            WHERE kind = 'money'))
+        (SELECT min(in_currency(heading)) FROM declared WHERE kind = 'money'))
     ELSE CASE WHEN contains(names, '�') THEN 'it is not UTF-8: declare its encoding, for example '
             || 'encoding=windows-1251, in SPENDSYNC_TRACKER_COLUMNS; ' ELSE '' END
         || 'no line of it has the declared columns: ' || getvariable('unit') || ' ' || line || ' lacks ' || lacks
@@ -111,6 +104,10 @@ CREATE OR REPLACE TEMP VIEW seems AS
 SELECT d.name AS kind, CASE WHEN i.pos <> d.pos THEN 'column ' || quoted(i.heading) || ' has ' || d.name
         || 's of this account, and ' || quoted(d.heading) || ' has not: declare ' || item(d.name, i.heading)
         || ' in SPENDSYNC_TRACKER_COLUMNS'
+    WHEN d.name = 'campaign' AND EXISTS (FROM place AS p JOIN heading AS h ON h.tab = p.tab AND p.line > h.line,
+            known AS k WHERE p.pos = d.pos AND k.kind = d.name AND shape(p.name) = shape(k.id))
+        THEN quoted(d.heading) || ' has IDs of the form of this account''s campaigns: the export may be of another '
+            || 'account'
     ELSE quoted(d.heading) || ' seems to be the tracker''s own: pass the service''s ' || d.name || ' ID to the tracker '
         || 'as a custom variable, and declare its column in SPENDSYNC_TRACKER_COLUMNS' END AS text
 FROM declared AS d LEFT JOIN id_column AS i ON i.kind = d.name WHERE d.name IN ('campaign', 'source');

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,13 +21,17 @@ type heading struct {
 	line     int
 	isExport bool
 	names    []string
-	at       [][]int // the columns for each of targets
-	last     int     // of these columns
+	at       [][]int         // the columns for each of targets
+	last     int             // of these columns
+	declared map[string]bool // their names
 }
 
 // targets are the columns of the engine's table raw, which has the declared cells of a file.
 var targets = []string{"day", "until", "campaign", "creative", "source", "state", "currency", "cut", "clicks",
 	"conversions", "approved", "held", "refused", "amount"}
+
+// firstNumber is the first of targets that are counts and amounts.
+const firstNumber = 8
 
 // readFile reads and judges a file, and takes the rows that fit. wrong is why it takes none.
 func (r *reader) readFile(ctx context.Context, f *File, id int) (wrong, err error) {
@@ -79,6 +84,7 @@ func (r *reader) findHeading(ctx context.Context, tables []table) (t *table, h h
 					return enough
 				}
 				for pos, cell := range cells {
+					cell, _, _ = strings.Cut(cell, shownAs)
 					w.Write([]string{strconv.Itoa(tab), strconv.Itoa(line), strconv.Itoa(pos),
 						strings.Trim(cell, blanks)})
 				}
@@ -97,7 +103,7 @@ func (r *reader) findHeading(ctx context.Context, tables []table) (t *table, h h
 	}
 	columns, err := r.db.Texts(ctx, "SELECT tab, line, is_export, pos, n.name, target FROM heading, name AS n "+
 		"LEFT JOIN declared USING (pos) ORDER BY pos")
-	h.at = make([][]int, len(targets))
+	h.at, h.declared = make([][]int, len(targets)), map[string]bool{}
 	for _, c := range columns {
 		t = &tables[atoi(c[0])]
 		h.line, h.isExport = atoi(c[1]), c[2] == "true"
@@ -106,7 +112,7 @@ func (r *reader) findHeading(ctx context.Context, tables []table) (t *table, h h
 			h.names = append(h.names, c[4])
 		}
 		if target := slices.Index(targets, c[5]); target >= 0 {
-			h.at[target], h.last = append(h.at[target], pos), pos
+			h.at[target], h.last, h.declared[c[4]] = append(h.at[target], pos), pos, true
 		}
 	}
 	return t, h, err
@@ -155,15 +161,21 @@ func (r *reader) stage(ctx context.Context, t *table, h heading, id int) (wrong,
 }
 
 // blanks are around a cell and no part of it.
-const blanks = " \t\r\n\u00a0"
+const blanks = " \t\r\n\u00a0\ufeff"
 
-// writeCells writes the declared cells of the records behind the heading, each with its line and why it is broken.
+// writeCells writes the declared cells of the records behind the heading, each with its line and why it is broken. Its
+// error is why none of the file can be used.
 func (h heading) writeCells(w *csv.Writer, t *table) error {
 	row := make([]string, 2+len(targets))
 	return t.each(func(line int, cells []string) error {
-		if line <= h.line || slices.EqualFunc(cells, h.names, func(cell, name string) bool {
-			return strings.Trim(cell, blanks) == name // files that were put together repeat it
-		}) {
+		isHeading, why := false, note(cells)
+		if line > h.line && why == "" {
+			isHeading, why = h.again(cells, t.comma)
+		}
+		if why != "" {
+			return fmt.Errorf("%s %d: %s", t.unit, line, why)
+		}
+		if line <= h.line || isHeading {
 			return nil
 		}
 		row[0], row[1] = strconv.Itoa(line), h.isBroken(cells, t.comma)
@@ -174,7 +186,11 @@ func (h heading) writeCells(w *csv.Writer, t *table) error {
 					row[2+k] += "\x1f"
 				}
 				if pos < len(cells) {
-					row[2+k] += strings.Trim(cells[pos], blanks)
+					stored, shown, isShown := strings.Cut(cells[pos], shownAs)
+					if isShown && k >= firstNumber {
+						stored = shown
+					}
+					row[2+k] += strings.Trim(stored, blanks)
 				}
 			}
 		}
@@ -182,17 +198,71 @@ func (h heading) writeCells(w *csv.Writer, t *table) error {
 	})
 }
 
+var (
+	aNumber = regexp.MustCompile(`^\s*[0-9]`)
+	// aPart is a note such as "first 500 rows of 1257".
+	aPart = regexp.MustCompile(`\b(\d+)\s?(?:rows?|results?|records?|entries|lines)? (?:out )?of (\d+)\b`)
+	// ofRows is in a note about how many rows there are, ofAmounts in one about the currency.
+	ofRows    = regexp.MustCompile(`rows|results|records|entries|lines|page`)
+	ofAmounts = regexp.MustCompile(`amounts|values|figures|currency|валюта|währung|devise|moneda|valuta`)
+)
+
+// note returns why a line of one or two texts refuses the file; empty: it does not.
+func note(cells []string) string {
+	var texts []string
+	for _, cell := range cells {
+		if cell = strings.Trim(cell, blanks); cell != "" {
+			if texts = append(texts, cell); len(texts) > 2 {
+				return ""
+			}
+		}
+	}
+	text := squash(strings.Join(texts, " "))
+	if n := aPart.FindStringSubmatch(strings.ReplaceAll(text, ",", "")); n != nil && atoi(n[1]) < atoi(n[2]) &&
+		ofRows.MatchString(text) {
+		return fmt.Sprintf("%q: rows are missing: export all of them", text)
+	}
+	if ofAmounts.MatchString(text) && foreign.MatchString(text) {
+		return fmt.Sprintf("%q: amounts are US dollars: export them in USD", text)
+	}
+	return ""
+}
+
+// again reports whether a record is the heading again, as in files that were put together, and why the file cannot be
+// read on from here.
+func (h heading) again(cells []string, comma string) (is bool, why string) {
+	if comma != "" && slices.ContainsFunc(cells, func(cell string) bool {
+		return strings.Contains(cell, "\n") && strings.Count(cell, comma) >= len(h.names)-1
+	}) {
+		return false, "a quote in it does not end, and takes in the lines after it"
+	}
+	if day := h.at[0][0]; day < len(cells) && aNumber.MatchString(cells[day]) {
+		return false, ""
+	}
+	names, same := 0, 0
+	for pos, cell := range cells {
+		if cell = strings.Trim(cell, blanks); h.declared[cell] {
+			names++
+			if pos < len(h.names) && h.names[pos] == cell {
+				same++
+			}
+		}
+	}
+	if is = same >= len(h.declared); names > 1 && !is {
+		why = "it is another heading than the one above: export one table"
+	}
+	return is, why
+}
+
 // isBroken returns why a record of a text cannot be read as a whole; empty: it can.
 func (h heading) isBroken(cells []string, comma string) string {
 	columns := len(h.names)
 	switch {
 	case comma == "":
-	case slices.ContainsFunc(cells, func(cell string) bool {
-		return strings.Contains(cell, "\n") && strings.Count(cell, comma) >= columns-1
-	}):
-		return "a quote in it does not end, and takes in the lines after it"
 	case len(cells) <= h.last && len(cells) > 1:
 		return fmt.Sprintf("it has fewer values than the %d columns of the heading", columns)
+	case len(cells) > columns && strings.Contains(strings.Join(cells, comma), `\"`):
+		return `a quote in it is written \", which ends its value: write it ""`
 	case len(cells) > columns && strings.Trim(strings.Join(cells[columns:], ""), " \t") != "":
 		return fmt.Sprintf("it has more values than the %d columns of the heading", columns)
 	}

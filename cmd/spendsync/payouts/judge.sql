@@ -101,7 +101,8 @@ WITH numbers AS (
             WHEN until < day THEN 'to ' || until || ' is before from ' || day
             WHEN campaign <> '' AND creative <> '' THEN 'campaign "' || campaign || '" and creative "' || creative
                 || '" are both named: a creative is of one campaign, so name it alone' END AS odd_payout,
-        coalesce(bad, day_why, until_why, no_campaign) AS unread
+        coalesce(bad, day_why, until_why, no_campaign) AS unread,
+        bad NOT LIKE 'it has fewer%' AS is_shifted -- not a note
     FROM read
 )
 SELECT getvariable('file') AS file, is_export, n, state, day, until, campaign, creative, source, clicks, conversions,
@@ -111,7 +112,8 @@ SELECT getvariable('file') AS file, is_export, n, state, day, until, campaign, c
         WHEN day_text = '' AND campaign_text = '' AND source_text = '' AND until_text = '' AND creative_text = ''
                 AND coalesce(clicks, conversions, amount) IS NULL AND wrong IS NULL
             OR is_export AND day_why IS NOT NULL AND campaign_is = 'none' AND source_is = 'none' THEN 'blank'
-        WHEN is_export AND campaign_is = 'other' AND campaign_near IS NULL AND day_why IS NOT NULL THEN 'other'
+        WHEN is_export AND campaign_is = 'other' AND campaign_near IS NULL AND day_why IS NOT NULL
+            AND NOT coalesce(is_shifted, false) THEN 'other'
         WHEN wrong_currency IS NOT NULL THEN 'refused'
         WHEN unread IS NOT NULL THEN 'unread'
         WHEN is_export AND 'none' IN (campaign_is, source_is) THEN 'unsourced'

@@ -10,7 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
@@ -196,48 +199,51 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 	if props, _ := book.GetWorkbookProps(); props.Date1904 != nil && *props.Date1904 {
 		zero = "1904-01-01"
 	}
-	isForeign := false // an amount may name another currency in its format
-	for id := 0; ; id++ {
-		style, err := book.GetStyle(id)
-		if err != nil {
-			break
-		}
-		isForeign = isForeign || style.CustomNumFmt != nil && foreign.MatchString(squash(*style.CustomNumFmt))
-	}
 	for _, sheet := range book.GetSheetList() {
-		var named []string // by column, a text in another currency
-		if isForeign {
-			// A sheet that cannot be read is named when its values are read.
-			_ = sheetRows(book, sheet, nil, excelize.Options{})(func(_ int, cells []string) error {
-				named = append(named, make([]string, max(0, len(cells)-len(named)))...)
-				for i, cell := range cells {
-					if foreign.MatchString(squash(cell)) {
-						named[i] = cell
-					}
-				}
-				return nil
-			})
-		}
-		tables = append(tables, table{each: sheetRows(book, sheet, named), unit: "row", zero: zero})
+		tables = append(tables, table{each: sheetRows(book, sheet), unit: "row", zero: zero})
 	}
 	return tables, nil
 }
 
-// sheetRows returns a record 0, and the rows of a sheet, as they are stored or as the formats of their cells show them.
-func sheetRows(book *excelize.File, sheet string, zero []string, as ...excelize.Options) eachRecord {
+// shownAs stands between the number in a cell of a workbook and the text that its format shows in its place.
+const shownAs = "\x1e"
+
+// sheetRows returns the rows of a sheet.
+func sheetRows(book *excelize.File, sheet string) eachRecord {
 	return func(use func(line int, cells []string) error) error {
-		rows, err := book.Rows(sheet)
+		stored, err := book.Rows(sheet)
 		if err != nil { // a chart
 			return nil
 		}
-		for n, cells := 0, zero; ; n++ {
+		shown, err := book.Rows(sheet)
+		for n := 1; err == nil && stored.Next() && shown.Next(); n++ {
+			var cells, texts []string
+			if cells, err = stored.Columns(); err == nil {
+				texts, err = shown.Columns(excelize.Options{})
+			}
+			for i := range min(len(cells), len(texts)) {
+				if !shows(texts[i], cells[i]) {
+					cells[i] += shownAs + texts[i]
+				}
+			}
 			if err == nil {
 				err = use(n, cells)
 			}
-			if err != nil || !rows.Next() {
-				return errors.Join(err, rows.Error(), rows.Close())
-			}
-			cells, err = rows.Columns(as...)
 		}
+		return errors.Join(err, stored.Error(), stored.Close(), shown.Close())
 	}
+}
+
+var digits = regexp.MustCompile(`[0-9.]+`)
+
+// shows reports whether a format shows a number as an amount in dollars or a count. It may round, and add a text; but a
+// day, a share or another currency is not that number.
+func shows(text, stored string) bool {
+	n, err := strconv.ParseFloat(stored, 64)
+	if text == stored || err != nil || strings.Contains(text, "E") {
+		return true
+	}
+	is, err := strconv.ParseFloat(digits.FindString(strings.ReplaceAll(text, ",", "")), 64)
+	return (n == 0 || err == nil && math.Abs(math.Abs(n)-is) <= 0.5) && !strings.Contains(text, "%") &&
+		!foreign.MatchString(squash(text))
 }

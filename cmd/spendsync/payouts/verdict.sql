@@ -16,8 +16,9 @@ FROM (SELECT count(*) FILTER (class = 'fit') AS fit, count(*) FILTER (class = 'u
     count(*) FILTER (class = 'total') AS totals, count(*) FILTER (class = 'refused') AS refused,
     (SELECT count(*) FROM raw) - count(*) FILTER (class <> 'other') AS others,
     unknown + unread + unsourced AS misfits, fit + unknown + unread AS mine,
-    unknown + unread > 0.05 * mine OR coalesce(sum(amount) FILTER (class IN ('unknown', 'unread')), 0) > 0.05
-        * greatest(0, coalesce(sum(amount) FILTER (class IN ('fit', 'unknown', 'unread')), 0)) AS is_misfit
+    coalesce(sum(amount) FILTER (class IN ('unknown', 'unread')), 0) AS lost,
+    greatest(0, coalesce(sum(amount) FILTER (class IN ('fit', 'unknown', 'unread')), 0)) AS revenue,
+    unknown + unread > 0.05 * mine OR lost > 0.05 * revenue AS is_misfit
 FROM judged);
 
 -- Two lines of one day, campaign, source and state, or lines of several states that differ in their clicks.
@@ -28,6 +29,11 @@ SELECT 'lines ' || min(n) || ', ' || max(n) || ' are all of ' || day || ', campa
     || source || '": export one row a day, campaign and source' AS text, min(n) AS n
 FROM taken SEMI JOIN several USING (day, campaign, source) GROUP BY day, campaign, source
 HAVING count(*) > greatest(1, bit_count(bit_or(state))) OR min(clicks) <> max(clicks) ORDER BY n LIMIT 1;
+
+-- The days of rows that fit, of the two forms that one column never has of itself.
+CREATE OR REPLACE TEMP VIEW day_form AS
+SELECT cell, NOT contains(cell, '/') AS is_serial FROM day_cell
+WHERE why IS NULL AND regexp_full_match(cell, '[3-7]\d{4}(\.0+)?(e0)?|\d\d?/\d\d?/\d{4}.*');
 
 -- Why nothing of the file is taken, with the likely cause first; NULL: it is taken.
 CREATE OR REPLACE TEMP VIEW verdict AS
@@ -43,10 +49,14 @@ SELECT CASE WHEN refused > 0 THEN first_cause
             || ' rows is of a campaign of this account'
     WHEN mine + unsourced = 0 THEN 'it has a heading and no row of a day'
     WHEN mine = 0 THEN title('source') || 'it is empty in every row of this account'
+    WHEN (SELECT count(DISTINCT is_serial) FROM day_form) > 1
+        THEN title('day') || 'some days are a spreadsheet''s and some texts such as ' || (SELECT shown(any_value(cell))
+            FROM day_form WHERE NOT is_serial) || ': a program has read some as another day; export them anew'
     WHEN is_misfit THEN coalesce(first_cause, (SELECT text FROM seems WHERE kind = 'source')) || '; '
         || greatest(unread, unknown) || ' of ' || mine
         || ' rows of this account (' || ceil(100 * greatest(unread, unknown) / mine)::INTEGER || ' %) '
         || if(unknown > unread, 'have a source that it does not know', 'do not fit')
+        || if(lost > 0.05 * revenue, ', with ' || brief(lost) || ' of its revenue of ' || brief(revenue), '')
     ELSE coalesce((SELECT text FROM twice), (SELECT day || ' has more than 500000 rows, which is the limit' FROM judged
         WHERE class IN ('fit', 'unknown') GROUP BY day HAVING count(*) > 500000 LIMIT 1)) END AS why
 FROM (SELECT *, (SELECT text FROM cause LIMIT 1) AS first_cause FROM tally);
@@ -61,10 +71,12 @@ SELECT 'tracker.no-source', ceil(100 * unsourced / (fit + unsourced)), unsourced
     || ' rows without a campaign or a source are set aside: they may add up the other ' || fit
 FROM tally WHERE unsourced > 0
 UNION ALL
-SELECT 'remark', 0, title(name) || 'no row has a number: it is empty, or has formulas without results'
+SELECT 'remark', 0, title(name) || if(numbers = 0, 'no row has a number: it is empty, or has formulas without results',
+    lacking || ' rows with conversions have no amount, which is unknown there')
 FROM (SELECT unnest(['clicks', 'conversions', 'approved', 'held', 'refused', 'amount']) AS name, unnest([count(clicks),
-    count(conversions), count(approved), count(held), count(refused), count(amount)]) AS numbers
-    FROM judged WHERE class = 'fit') WHERE numbers = 0 AND title(name) IS NOT NULL;
+        count(conversions), count(approved), count(held), count(refused), count(amount)]) AS numbers,
+        unnest([0, 0, 0, 0, 0, count(*) FILTER (conversions > 0 AND amount IS NULL)]) AS lacking
+    FROM judged WHERE class = 'fit') WHERE (numbers = 0 OR lacking > 0) AND title(name) IS NOT NULL;
 
 -- The first rows as they are stored.
 CREATE OR REPLACE TEMP VIEW first_line AS
