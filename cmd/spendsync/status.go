@@ -33,6 +33,7 @@ type accountStatus struct {
 	Coverage    []schema.DayCoverage  `json:"coverage"`
 	Notes       []manifest.Note       `json:"notes"`
 	Unknown     []schema.UnknownField `json:"unknown_fields"`
+	Unread      []schema.EntityRead   `json:"unread_settings"`
 	Quarantined []quarantinedDay      `json:"days_in_quarantine"`
 }
 
@@ -130,7 +131,7 @@ func (c *statusCommand) status(dir string) (*storeStatus, error) {
 // ofAccount returns the status of one account.
 func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s accountStatus, err error) {
 	s = accountStatus{Account: name, States: map[string]int{}, Coverage: known.Coverage(name, c.now()),
-		Unknown: known.Unknown, Pinned: known.Pinned, Notes: known.Notes}
+		Unknown: known.Unknown, Unread: known.UnreadRows(name), Pinned: known.Pinned, Notes: known.Notes}
 	for i, c := range s.Coverage {
 		s.States[c.State]++
 		if c.State == schema.StateComplete || c.State == schema.StateFinal {
@@ -158,6 +159,9 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 	}
 	return s, nil
 }
+
+// maxUnread is the number of unread settings that status names.
+const maxUnread = 3
 
 // dayMark shows a day's state by a sign, which needs no color, and by a color.
 type dayMark struct {
@@ -224,6 +228,14 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 		tellQuarantine(fact, s.Quarantined)
 		for _, n := range s.Notes {
 			fact("note", "%s, %s: %s", n.Name, noteState(n, c.call), cli.OneLine(n.Message))
+		}
+		for i, u := range s.Unread {
+			if i == maxUnread {
+				fact("unread settings", "%d more: FROM ops.entity_read", len(s.Unread)-i)
+				break
+			}
+			fact("unread setting", "%s, since %s: the last known value stands", strings.TrimSpace(u.EntityType+" "+
+				u.EntityID+" "+u.Field), u.FirstSeenAt.Time().In(schema.Chicago()).Format("2006-01-02 15:04"))
 		}
 		for _, u := range s.Unknown {
 			if u.Stream == "spend_report" { // the description does not list all fields of the settings

@@ -77,6 +77,9 @@ func TestJudge_MissingKeys(t *testing.T) {
 				if stands := c.stands || i == 0; stands != (w.ask(ask, id) == was) || stands != said {
 					t.Errorf("run %d: stored %s, before %s: %s", i+1, w.ask(ask, id), was, r.Run.Message.V)
 				}
+				if since := strings.Contains(r.Run.Message.V, "), since 20"); since != (said && i > 0) {
+					t.Errorf("run %d: since when is %t in %s", i+1, since, r.Run.Message.V)
+				}
 				if got := w.ask("SELECT count(*) FROM campaign_history"); c.stands && got != versions {
 					t.Errorf("run %d: %s versions, there were %s", i+1, got, versions)
 				}

@@ -136,7 +136,8 @@ func (r *run) refusedSightings() *manifest.Sightings[schema.RefusedRow] {
 func (r *run) publishedRow(o load.Preview) schema.Run {
 	r.tally.addViewErrors(o.ViewErrors)
 	code := r.tally.publishedCode(o, exit.Of(r.settingsErr))
-	row := r.row(code, r.tally.sentence(o, true, r.settings.sentence(r.newVersions))+r.quarantineSentence(), true)
+	settings := r.settings.sentence(r.newVersions, r.s.storedAccount().Unread)
+	row := r.row(code, r.tally.sentence(o, true, settings)+r.quarantineSentence(), true)
 	row.Generation, row.Restatements = o.Generation, int64(o.Restatements)
 	return row
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"spendsync/cmd/internal/cli"
@@ -112,8 +113,8 @@ func (s *settings) readAny(stopped bool) bool {
 func (s *settings) campaignsRead() int { return len(readingsOf(s, schema.CampaignHistory)) }
 
 // sentence describes the settings that were read, the unread fields, and the fields with unknown values. It is empty if
-// none were read.
-func (s *settings) sentence(newVersions int64) (text string) {
+// none were read. before are the stored unread fields, the oldest first.
+func (s *settings) sentence(newVersions int64, before []schema.EntityRead) (text string) {
 	if s == nil {
 		return ""
 	}
@@ -124,11 +125,21 @@ func (s *settings) sentence(newVersions int64) (text string) {
 	}
 	if len(s.unread) > 0 {
 		text += ", " + someOf("unread field", s.unread)
+		if i := slices.IndexFunc(before, s.isUnreadAgain); i >= 0 {
+			text += ", since " + schema.DateOf(before[i].FirstSeenAt.Time()).String()
+		}
 	}
 	if len(s.words) > 0 {
 		text += ", " + someOf("unknown value", s.words)
 	}
 	return text
+}
+
+// isUnreadAgain reports whether a stored unread field is unread in this run, too.
+func (s *settings) isUnreadAgain(before schema.EntityRead) bool {
+	return before.Field != "" && slices.ContainsFunc(s.lines, func(now schema.EntityRead) bool {
+		return now.EntityType == before.EntityType && now.EntityID == before.EntityID && now.Field == before.Field
+	})
 }
 
 // settingsReader reads the settings concurrently into a value.
