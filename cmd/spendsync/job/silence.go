@@ -13,9 +13,9 @@ import (
 
 // emptyDays are the days of which a run read no row, with the evidence about them from the run and the store. An empty
 // day counts as empty only if rows of the account on other days prove that the report works, or if the account rests:
-// the days before are empty, too, or a person has accepted that an account without a single row rests. It does not
-// count if a stored day came back empty without proof, or if the last eight days have less spend than half of a week at
-// the account's average.
+// the days before are empty, too. It does not count if a stored day came back empty without proof, or if the last eight
+// days have less spend than half of a week at the account's average. If the account never had a row, a person may
+// accept that it rests, whatever its average.
 type emptyDays struct {
 	days     []schema.Date
 	emptied  []schema.Date             // days with stored rows that came back empty without proof
@@ -35,19 +35,27 @@ func (e emptyDays) silence() string {
 	switch {
 	case len(e.emptied) > 0 && (len(e.days) > 0 || !e.hasRows):
 		return "rows are stored of " + cli.Days(e.emptied)
-	case len(e.days) == 0:
+	case len(e.days) == 0, e.neverHadRow() && e.rests:
 		return ""
+	}
+	remedy := ""
+	if e.neverHadRow() {
+		remedy = "; if the account rests, 'spendsync repair accept " + emptyReport + "' says so"
+	}
+	switch {
 	case e.week.Valid && e.week.V < e.average.V/2*7:
 		return fmt.Sprintf("the rows since a week ago have %s US dollars, while the account's own average daily spend "+
-			"is %s", e.week.V, e.average.V)
-	case e.hasRows, e.rested, !e.isStored && e.rests:
+			"is %s", e.week.V, e.average.V) + remedy
+	case e.hasRows, e.rested:
 		return ""
 	case !e.isStored:
-		return "none was ever stored, so that nothing is known of the account; if it rests, 'spendsync repair accept " +
-			emptyReport + "' says so"
+		return "none was ever stored, so that nothing is known of the account" + remedy
 	}
 	return "no other day has a row of the account's campaigns"
 }
+
+// neverHadRow reports whether neither the store nor the run has a row of the account.
+func (e emptyDays) neverHadRow() bool { return !e.isStored && !e.hasRows }
 
 // sinceAWeek is a number of days that certainly includes those of the account's average spend. restDays is how many
 // stored days without a row show that an account rests.
@@ -100,7 +108,7 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 	err := &exit.Outcome{Code: exit.Partial, Happens: fmt.Sprintf("the report is silent: it has no row of %s, and %s; "+
 		"silence proves nothing, so what is stored of these days stands", cli.Days(silent), why)}
 	r.s.Log.Warn("the report is silent", "days", len(silent), "why", why)
-	if !e.isStored && len(e.emptied) == 0 {
+	if e.neverHadRow() {
 		// A note, so that a person can accept that the account rests.
 		c.findings = append(c.findings, finding{err: err, severity: remark, notes: []string{emptyReport}})
 	}

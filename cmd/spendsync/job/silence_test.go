@@ -32,6 +32,12 @@ func TestSilence(t *testing.T) {
 		"an emptied day, beside rows":    {emptyDays{hasRows: true, emptied: days[:1]}, ""},
 		"less than half of the average": {emptyDays{days: days, hasRows: true, week: cents(349), average: cents(100)},
 			"have 3.49 US dollars, while the account's own average daily spend is 1.00"},
+		"less than the average, of a first load": {emptyDays{days: days, week: cents(0), average: cents(100)},
+			"spend is 1.00; if the account rests, 'spendsync repair accept report.empty'"},
+		"less than the average, accepted": {emptyDays{days: days, rests: true, week: cents(0),
+			average: cents(100)}, ""},
+		"accepted, and rows have come": {emptyDays{days: days, rests: true, hasRows: true, week: cents(0),
+			average: cents(100)}, "average daily spend"},
 		"half of the average": {emptyDays{days: days, hasRows: true, week: cents(350), average: cents(100)}, ""},
 		"an unknown week":     {emptyDays{days: days, hasRows: true, average: cents(100)}, ""},
 	} {
@@ -70,11 +76,11 @@ func TestSilence_ProvesNoDay(t *testing.T) {
 	}
 }
 
-// TestSilence_OfAnAccountThatRests: a person accepts that it does, and from then on its empty days prove each other.
+// TestSilence_OfAnAccountThatRests: a person accepts that it does, even if its balance states an average spend. From
+// then on its empty days prove each other, unless the balance speaks against it.
 func TestSilence_OfAnAccountThatRests(t *testing.T) {
 	w := newWorld(t).silent()
-	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Path: "/v1/balance", Column: "average_daily_spend", Value: "0"})
-	w.sync(exit.Partial, "repair accept "+emptyReport)
+	w.sync(exit.Partial, "average daily spend", "repair accept "+emptyReport)
 	for _, undo := range []bool{false, true} {
 		none := func(known []string) error { return fmt.Errorf("it is none of %q", known) }
 		if _, err := w.next().Accept(t.Context(), emptyReport, undo, none); err != nil {
@@ -85,5 +91,7 @@ func TestSilence_OfAnAccountThatRests(t *testing.T) {
 			t.Errorf("%d days are known to be empty, want %d", n, schema.ReachDays+1)
 		}
 		w.rereadAll()
+		w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Path: "/v1/balance", Column: "average_daily_spend",
+			Value: "0"})
 	}
 }
