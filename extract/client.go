@@ -202,20 +202,24 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 type credentials struct {
 	mu        sync.RWMutex
 	version   int
-	good      int // the version that was last accepted, plus 1
+	good      int // the version that was last accepted, plus 1; 0: none, or it was refused since
 	authorize func(*http.Request)
 	reload    func() bool
 	secrets   atomic.Pointer[redact.Secrets] // of the latest request
 }
 
-// accepted records that the service accepted a version of the credentials.
-func (k *credentials) accepted(version int) {
+// judged records whether the service accepted a version of the credentials.
+func (k *credentials) judged(version int, isAccepted bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.good = version + 1
+	if isAccepted {
+		k.good = version + 1
+	} else if k.good == version+1 {
+		k.good = 0
+	}
 }
 
-// wereAccepted reports whether the service has accepted a version of the credentials.
+// wereAccepted reports whether the service has accepted a version of the credentials, and not refused it since.
 func (k *credentials) wereAccepted(version int) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

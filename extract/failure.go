@@ -37,9 +37,6 @@ func (f *failure) hide(s *redact.Secrets) {
 	f.reason, f.requestID, f.pauseText = s.Hide(f.reason), s.Hide(f.requestID), s.Hide(f.pauseText)
 }
 
-// pass turns the failure into a passing one of the service, which the read waits for.
-func (f *failure) pass() { f.kind, f.retry = ErrUnavailable, retryInBudget }
-
 // unanswered returns the failure of a request without a complete reply.
 func unanswered(c *Client, req *http.Request, err error, timeout time.Duration) *failure {
 	f := &failure{kind: ErrUnavailable, retry: retryInBudget, cause: err}

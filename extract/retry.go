@@ -19,7 +19,8 @@ const (
 	firstWait   = 500 * time.Millisecond
 	longestWait = 30 * time.Second
 
-	// fewRetries is how often a request is sent again if its reply is not valid JSON, or if its URL may be wrong.
+	// fewRetries is how often a request is sent again if its reply is not valid JSON, if its URL may be wrong, or if
+	// credentials are refused that were accepted before.
 	fewRetries = 2
 
 	// maxHold is the longest pause that the service can ask for. A longer one is a mistake, and waiting a day is giving
@@ -50,7 +51,7 @@ func (c *Client) read(ctx context.Context, q question) ([]byte, error) {
 				c.timeout.Store(int64(2 * took))
 			}
 			c.isAnswered.Store(true)
-			c.keys.accepted(keys)
+			c.keys.judged(keys, true)
 			c.breaker.answered(r.attempts > 1)
 			c.log.Debug("read", "what", q.what, "attempt", r.attempts, "bytes", len(body), "elapsed", took)
 			return body, nil
@@ -69,12 +70,15 @@ func (c *Client) read(ctx context.Context, q question) ([]byte, error) {
 			continue
 		}
 		if f.kind == ErrAuth && c.keys.wereAccepted(keys) {
-			f.pass() // credentials that worked a moment ago are still valid, so this failure passes
+			f.retry = retryBriefly // one server of several, or a restart, may refuse valid credentials
 		}
 		if f.timedOut {
 			r.longer = 2 * timeout
 		}
 		if err := r.retry(ctx, f, sent); err != nil {
+			if f.kind == ErrAuth {
+				c.keys.judged(keys, false)
+			}
 			return nil, err
 		}
 	}

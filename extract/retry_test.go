@@ -300,26 +300,43 @@ func TestLimit_IsTemporaryAtAnyStatus(t *testing.T) {
 	}
 }
 
-// TestLimit_RefusedCredentialsThatWereAcceptedBefore are waited for; from the first request on they end at once.
-func TestLimit_RefusedCredentialsThatWereAcceptedBefore(t *testing.T) {
+// TestRetry_RefusedCredentials: refused credentials end a read at once. If they were accepted before, the read asks
+// twice more, in seconds; if they stay refused, the next read asks once. An answer makes them good again.
+func TestRetry_RefusedCredentials(t *testing.T) {
+	const yes, no = true, false
 	for _, code := range []int{401, 403} {
-		for accepted := range 2 {
+		for name, c := range map[string]struct {
+			replies  []bool // whether each request is accepted
+			requests []int  // of each read
+			refused  []bool // whether each read ends with ErrAuth
+		}{
+			"from the first request":  {[]bool{no, no}, []int{1, 1}, []bool{yes, yes}},
+			"once between answers":    {[]bool{yes, no, yes}, []int{1, 2}, []bool{no, no}},
+			"twice between answers":   {[]bool{yes, no, no, yes}, []int{1, 3}, []bool{no, no}},
+			"from the second read on": {[]bool{yes, no, no, no, no}, []int{1, 3, 1}, []bool{no, yes, yes}},
+			"for the second read only": {[]bool{yes, no, no, no, yes, no, yes}, []int{1, 3, 1, 2},
+				[]bool{no, yes, no, no}},
+		} {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
-				c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-					if asked++; asked <= accepted || asked > accepted+4 {
+				client := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+					if asked++; c.replies[asked-1] {
 						return answerWith(200, `{"id":"C1000001"}`)
 					}
 					return answerWith(code, `{"error":{"code":"forbidden","message":"no"}}`)
 				}))
-				for range accepted {
-					if _, err := c.Me(t.Context()); err != nil {
-						t.Error(err)
+				began := time.Now()
+				for i, requests := range c.requests {
+					before := asked
+					_, err := client.Me(t.Context())
+					if errors.Is(err, ErrAuth) != c.refused[i] || (err == nil) == c.refused[i] ||
+						asked-before != requests {
+						t.Errorf("%d, %s, read %d: %d requests, %v", code, name, i+1, asked-before, err)
 					}
 				}
-				_, err := c.Me(t.Context())
-				check(t, "refused for good", errors.Is(err, ErrAuth), accepted == 0)
-				check(t, "requests", asked, []int{1, 6}[accepted])
+				if took := time.Since(began); took > 10*time.Second {
+					t.Errorf("%d, %s: took %v", code, name, took)
+				}
 			})
 		}
 	}

@@ -3,7 +3,6 @@ package job
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -128,7 +127,7 @@ func storedClicks(stored *manifest.Day) schema.Null[int64] {
 func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *dayRead, err error) error {
 	r := c.s
 	err = fmt.Errorf("the control total: %w", err)
-	if ctx.Err() != nil || errors.Is(err, extract.ErrAuth) || r.store.Account().Days[day] != nil {
+	if ctx.Err() != nil || refusesAll(err) || r.store.Account().Days[day] != nil {
 		return err
 	}
 	c.mu.Lock()

@@ -111,7 +111,13 @@ func (s *session) readDays(ctx context.Context, key *future[keyProof]) *copiedDa
 
 // isFatal reports whether a failure of one day makes reading others pointless.
 func isFatal(err error) bool {
-	return errors.Is(err, extract.ErrAuth) || errors.Is(err, durable.ErrStorage) || errors.Is(err, exit.ErrUsage)
+	return refusesAll(err) || errors.Is(err, durable.ErrStorage) || errors.Is(err, exit.ErrUsage)
+}
+
+// refusesAll reports whether an error is that credentials are refused with which no question was answered in this run.
+func refusesAll(err error) bool {
+	e, ok := errors.AsType[*extract.ReadError](err)
+	return ok && errors.Is(e, extract.ErrAuth) && !e.OthersAnswered()
 }
 
 // copyDay reads one day, proves it and stages it.
@@ -146,7 +152,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 		c.err = nil
 	case c.err != nil:
 		c.step.Outcome = "failed"
-		if errors.Is(c.err, extract.ErrAuth) && ctx.Err() == nil { // at once: reading the settings may take minutes
+		if refusesAll(c.err) && ctx.Err() == nil { // at once: reading the settings may take minutes
 			r.s.Log.Warn("the report refused the user or password: no day can be read; the settings are read all the "+
 				"same", "day", c.step.Unit, "error", c.err)
 		}
@@ -169,7 +175,7 @@ func (c *copiedDays) warnOfFailed(log *slog.Logger) {
 	byCause := map[string][]*copiedDay{}
 	var causes []string
 	for _, d := range c.days {
-		if d.err == nil || errors.Is(d.err, extract.ErrAuth) || errors.Is(d.err, context.Canceled) {
+		if d.err == nil || refusesAll(d.err) || errors.Is(d.err, context.Canceled) {
 			continue
 		}
 		cause := reasonOf(d.err)

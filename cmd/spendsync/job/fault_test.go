@@ -1,10 +1,12 @@
 package job
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/extract"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
 )
@@ -55,8 +57,8 @@ var pageFaults = []struct {
 		"incomplete_results"},
 	{"currency/of all rows", adsim.Fault{Kind: adsim.Top, Column: "currency", Value: `"EUR"`}, exit.Contract, "EUR"},
 	{"currency/of a row", adsim.Fault{Kind: adsim.ExtraKey, Column: "currency", Value: `"EUR"`}, exit.Contract, "EUR"},
-	{"status/401 after 200", adsim.Fault{Kind: adsim.Status, Status: 401}, exit.Unreachable, "status 401"},
-	{"status/403 after 200", adsim.Fault{Kind: adsim.Status, Status: 403}, exit.Unreachable, "status 403"},
+	{"status/401 after 200", adsim.Fault{Kind: adsim.Status, Status: 401}, exit.Auth, "status 401"},
+	{"status/403 after 200", adsim.Fault{Kind: adsim.Status, Status: 403}, exit.Auth, "status 403"},
 	{"status/429", adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "40"}, exit.Unreachable, "status 429"},
 	{"status/500", adsim.Fault{Kind: adsim.Status, Status: 500}, exit.Unreachable, "request ID: req_"},
 	{"status/redirect", adsim.Fault{Kind: adsim.Status, Status: 302, Location: "https://evil.test/"}, exit.Contract,
@@ -123,4 +125,42 @@ func TestSync_RefusedUserIsSaidOnce(t *testing.T) {
 	if strings.Contains(m, "canceled") || strings.Contains(m, " more:") || strings.Count(m, "403") != 1 {
 		t.Errorf("the run says %s", m)
 	}
+}
+
+// TestSync_CredentialsRefusedInMidRun: a run whose key or user is refused after answers ends with the exit code for
+// credentials, and publishes what it has read. It asks for the others only if the refusal is of one question.
+func TestSync_CredentialsRefusedInMidRun(t *testing.T) {
+	const refusal = `{"error":{"code":"unauthorized","message":"the key has expired"}}`
+	w, e := missingWorld(t, func(c *adsim.Config) { c.Campaigns = 30 })
+	w.rereadAll()
+	asked, refused, one := 0, 0, ""
+	e.edit = func(path, body string) (int, string) {
+		if asked++; asked > 10 {
+			refused++
+			return 401, refusal
+		}
+		return 0, body
+	}
+	res := w.sync(exit.Auth, "days of 33 planned proven", "status 401", "the key has expired")
+	if !res.Run.Published || !errors.Is(res.Cause, extract.ErrAuth) || refused > 40 {
+		t.Errorf("published %t, %d refusals, because %v", res.Run.Published, refused, res.Cause)
+	}
+	w.wantTruth()
+	e.edit = func(path, body string) (int, string) {
+		if strings.HasPrefix(path, "campaigns/"+one) {
+			return 403, refusal
+		}
+		return 0, body
+	}
+	one = w.ask("SELECT max(campaign_id) FROM campaign_history WHERE is_current AND status <> 'archived'")
+	w.sync(exit.Auth, "campaign "+one)
+	if got := w.ask("SELECT string_agg(DISTINCT entity_id) FROM ops.entity_read"); got != one {
+		t.Errorf("unread: %s, want only the refused %s", got, one)
+	}
+	e.edit = nil
+	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 403, Day: (w.today() - 9).String(),
+		Query: "include_creatives=true"})
+	w.sync(exit.Auth, "32 days of 33 planned proven", "status 403")
+	w.service.ClearFaults()
+	w.wantWell(e, 0)
 }

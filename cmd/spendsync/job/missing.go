@@ -66,8 +66,8 @@ func (n *settingsReader) askForMissing(
 	for i, id := range ids[:asked] {
 		g.Go(func() error {
 			entities[i], errs[i] = read(gctx, id)
-			if errors.Is(errs[i], extract.ErrAuth) {
-				return errs[i] // the key is refused, so the others would fail, too
+			if n.isKeyRefused(gctx, errs[i]) {
+				return errs[i] // the others would fail, too
 			}
 			return nil
 		})

@@ -103,8 +103,8 @@ func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 		g.Go(func() error {
 			err := n.readCampaign(gctx, c)
 			bar.Step()
-			if errors.Is(err, extract.ErrAuth) {
-				return err // the key is refused, so the others would fail, too
+			if n.isKeyRefused(gctx, err) {
+				return err // the others would fail, too
 			}
 			if errors.Is(err, context.Canceled) {
 				n.leave(c)
@@ -118,6 +118,15 @@ func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 	ruleKind{}.confirm(ctx, n)
 	reported.Wait()
 	return nil
+}
+
+// isKeyRefused reports whether an error is that the key is refused for every question: the service refuses even to say
+// whom it acts for.
+func (n *settingsReader) isKeyRefused(ctx context.Context, err error) bool {
+	if errors.Is(err, extract.ErrAuth) {
+		_, err = n.s.API.Me(ctx)
+	}
+	return errors.Is(err, extract.ErrAuth)
 }
 
 // readCampaign reads the parts of one campaign. If one fails, the others are still read.
