@@ -34,6 +34,7 @@ type StagedDay struct {
 	StagedChange
 	Changed bool // the rows differ from the stored ones
 	Diff    history.Diff
+	Lost    history.Lacks // counts that this read lacks and that the stored rows had
 }
 
 // Stage stages a proven day: its rows and replies if the rows differ from the stored ones, and its coverage in any
@@ -52,7 +53,9 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 		proven.Meaning = stored.Meaning
 	case stored == nil || stored.ContentHash != proven.ContentHash || p.Damaged:
 		d.Changed, isNew = true, !p.Replayed
-		d.Diff, err = r.stageRows(&d.StagedChange, p, stored, rows)
+		var merged history.Merged
+		merged, err = r.stageRows(&d.StagedChange, p, stored, rows)
+		d.Diff, d.Lost, proven.Lost = merged.Diff, merged.Lost, proven.Lost.After(merged.Lost, merged.Regained)
 	default:
 		isNew, err = r.mustReplace(p, stored)
 	}
@@ -109,7 +112,7 @@ func (r *Replies) mustReplace(p DayRead, stored *manifest.Day) (bool, error) {
 
 // stageRows stages the file of a day, and lines for the differences from the stored rows. Only the rows of the days
 // that are being read are in memory.
-func (r *Replies) stageRows(to *StagedChange, p DayRead, stored *manifest.Day, rows *history.Day) (history.Diff,
+func (r *Replies) stageRows(to *StagedChange, p DayRead, stored *manifest.Day, rows *history.Day) (history.Merged,
 	error) {
 	storedRows, area := r.store.StoredDay(r.day), r.area
 	if p.Damaged {
@@ -119,7 +122,7 @@ func (r *Replies) stageRows(to *StagedChange, p DayRead, stored *manifest.Day, r
 		At: p.ReadAt, RunID: area.runID, WasOver: stored != nil && stored.WasOver(r.day) && !p.Damaged,
 	})
 	if err != nil {
-		return merged.Diff, err
+		return merged, err
 	}
 	rows.Rows().Name(merged.Names)
 	if p.Names != nil {
@@ -133,20 +136,20 @@ func (r *Replies) stageRows(to *StagedChange, p DayRead, stored *manifest.Day, r
 		err = fmt.Errorf("%d rows were written of %d: %w", info.Rows, rows.Sums().Rows, durable.ErrDamaged)
 	}
 	if err != nil {
-		return merged.Diff, fmt.Errorf("spend %s: %w", r.day, err)
+		return merged, fmt.Errorf("spend %s: %w", r.day, err)
 	}
 	info.Day, to.Files[path] = r.day, info
 	if merged.Changes.Len() > 0 {
 		seen := schema.DateOf(merged.Changes.At().Time())
 		if err := putLines(area, to, schema.SpendChanges, seen, r.day, merged.Changes.All()); err != nil {
-			return merged.Diff, err
+			return merged, err
 		}
 	}
 	if p.Replayed || !p.ReadAt.Time().Before(r.day.End()) {
-		return merged.Diff, nil
+		return merged, nil
 	}
 	grown := slices.Values(schema.IntradayOf(rows.Rows(), p.ReadAt, area.runID))
-	return merged.Diff, putLines(area, to, schema.SpendIntraday, r.day, r.day, grown)
+	return merged, putLines(area, to, schema.SpendIntraday, r.day, r.day, grown)
 }
 
 // StoredDay reads the published rows of a day in key order, in batches. A batch is valid only until the next iteration.

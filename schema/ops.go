@@ -317,7 +317,8 @@ var (
 		"aside.")
 	Notes = Define[Note]("ops.note", InMemory, "Differences of which the data is stored: the service states another "+
 		"total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. "+
-		"Each ends every run with exit 4 until it is gone or a person accepts it up to its size.")
+		"Each ends every run with exit 4 until it is gone or a person accepts it up to its size. A note report.lost.* "+
+		"is a warning: an earlier read of a day had counts that are NULL now.")
 	Files = Define[File]("ops.file", InMemory, "The published files behind this generation, as the "+
 		"manifest names them.")
 )

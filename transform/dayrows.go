@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"spendsync/extract"
 	"spendsync/schema"
@@ -21,8 +22,8 @@ type DayRows struct {
 	Refused int64 // rows that cannot be stored
 	Unread  int64 // rows that are stored without some of their counts
 	First   error // why the first refused row was refused; nil: none was
-	// UnreadForms are the counts that cannot be read, each with the form of its value ("clicks.string"); sorted.
-	UnreadForms []string
+	// UnreadForms counts the rows with a count that cannot be read, by the form of its value ("clicks.string").
+	UnreadForms map[string]int64
 	// NoClicks: the sum of the clicks is not known, because some cannot be read or none were requested.
 	NoClicks bool
 	Aside    []schema.RefusedRow // refused and partly unread rows, with their JSON; at most mostAside
@@ -32,7 +33,7 @@ type DayRows struct {
 
 // NewDayRows returns empty DayRows. Rows read with the same interner share the memory of their IDs.
 func NewDayRows(c SpendContext, intern *Interner) *DayRows {
-	return &DayRows{c: c, intern: intern, Rows: &schema.SpendRows{},
+	return &DayRows{c: c, intern: intern, Rows: &schema.SpendRows{}, UnreadForms: map[string]int64{},
 		NoClicks: !slices.Contains(c.Service.ReportColumns(), "clicks")}
 }
 
@@ -50,9 +51,8 @@ func (d *DayRows) Add(page extract.Page[extract.SpendLine]) (added int, err erro
 	d.Rounded += became.Rounded
 	d.Refused += int64(len(became.Refused))
 	d.Unread += int64(len(became.Unread))
-	d.UnreadForms = union(d.UnreadForms, became.UnreadForms)
+	d.addForms(became.UnreadForms)
 	d.Unknown = append(d.Unknown, page.Unknown...)
-	d.NoClicks = d.NoClicks || became.UnreadClicks
 	if len(became.Refused) > 0 && d.First == nil {
 		d.First = &became.Refused[0].RowError
 	}
@@ -75,8 +75,7 @@ func (d *DayRows) AddPiece(p schema.Piece, rows *DayRows) {
 	d.Pieces = append(d.Pieces, p)
 	d.Pages, d.Bytes, d.Rounded = d.Pages+rows.Pages, d.Bytes+rows.Bytes, d.Rounded+rows.Rounded
 	d.Refused, d.Unread = d.Refused+rows.Refused, d.Unread+rows.Unread
-	d.UnreadForms = union(d.UnreadForms, rows.UnreadForms)
-	d.NoClicks = d.NoClicks || rows.NoClicks
+	d.addForms(rows.UnreadForms)
 	d.Unknown = append(d.Unknown, rows.Unknown...)
 	d.Aside = append(d.Aside, rows.Aside[:min(len(rows.Aside), mostAside-len(d.Aside))]...)
 	if d.First == nil {
@@ -129,7 +128,10 @@ func (d *DayRows) putAside(rows []RefusedRow) {
 	}
 }
 
-// union returns the texts of both lists, sorted and without duplicates.
-func union(a, b []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
+// addForms adds the forms of further rows.
+func (d *DayRows) addForms(forms map[string]int64) {
+	for form, rows := range forms {
+		d.UnreadForms[form] += rows
+		d.NoClicks = d.NoClicks || strings.HasPrefix(form, "clicks.")
+	}
 }

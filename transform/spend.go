@@ -3,9 +3,7 @@ package transform
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"spendsync/extract"
 	"spendsync/extract/service"
@@ -24,12 +22,11 @@ type SpendContext struct {
 type SpendPage struct {
 	Rounded int          // amounts with more than six decimals, rounded half to even
 	Refused []RefusedRow // rows that were left out, in page order
-	// Unread are rows that are stored without some of their counts, in page order. Each error names the columns,
-	// separated by commas.
+	// Unread are rows with spend that lack counts and rows with counts that cannot be read, in page order. They are
+	// stored without these counts. Each error names the columns, separated by commas.
 	Unread []RefusedRow
-	// UnreadForms are the counts that could not be read, each with the form of its value ("clicks.string"); sorted.
-	UnreadForms  []string
-	UnreadClicks bool // the clicks of some row could not be read
+	// UnreadForms counts the rows with a count that could not be read, by the form of its value ("clicks.string").
+	UnreadForms map[string]int64
 	// Stray is the first row of another day, or in another currency than the stored one; nil: there is none. It refuses
 	// the entire read.
 	Stray *RowError
@@ -55,9 +52,9 @@ type RefusedRow struct {
 //	total_spend a number, or a text that is one; negative for a credit. Absent and null are 0 in a row of a creative
 //	            that was not delivered, which has no source and no counts; otherwise the row is refused
 //	clicks, impressions, conversions
-//	            a whole number, or a text that is one; negative for a credit. Null is NULL. Absent is NULL and, in a
-//	            row with spend, unread. In a row of a creative that was not delivered both are 0. All are NULL if the
-//	            column is not requested. Any other value, a fraction included, is NULL and unread; the row is stored
+//	            a whole number, or a text that is one; negative for a credit. Absent and null are NULL or, in a row of
+//	            a creative that was not delivered, 0. All are NULL if the column is not requested. Any other value, a
+//	            fraction included, is NULL and unread; the row is stored
 //
 // Any other value refuses its row, and no other row. campaign_name stays empty: it is a label, see
 // [schema.SpendRows.Name].
@@ -87,23 +84,21 @@ func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c Spe
 			continue
 		}
 		if e := r.measures(&row, l); e != nil {
-			out.UnreadClicks = out.UnreadClicks || strings.HasPrefix(e.Column, "clicks")
 			out.Unread = append(out.Unread, place(e, i))
 		}
 		dst.Append(&row)
 	}
-	out.UnreadForms, out.Rounded = slices.Sorted(maps.Keys(r.unreadForms)), r.rounded
+	out.UnreadForms, out.Rounded = r.unreadForms, r.rounded
 	return out
 }
 
 type spendReader struct {
-	c       SpendContext
-	day     string
-	intern  *Interner
-	asked   []string // columns
-	rounded int
-	// unreadForms are the counts that could not be read, each with the form of its value.
-	unreadForms map[string]bool
+	c           SpendContext
+	day         string
+	intern      *Interner
+	asked       []string // columns
+	rounded     int
+	unreadForms map[string]int64 // see [SpendPage.UnreadForms]
 	// Most rows repeat these columns of the previous row.
 	date, campaign, creative lastValue
 }
@@ -203,7 +198,9 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *
 		if err == nil {
 			continue
 		}
-		r.addUnreadForm(m.column, m.from, err)
+		if !errors.Is(err, ErrMissing) {
+			r.addUnreadForm(m.column, m.from, err)
+		}
 		if unread == nil {
 			unread = refused(m.column, m.from, err)
 			continue
@@ -218,17 +215,15 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *
 func (r *spendReader) addUnreadForm(column string, v extract.Value, err error) {
 	form := v.Type()
 	switch {
-	case errors.Is(err, ErrMissing):
-		form = "absent"
 	case errors.Is(err, schema.ErrRange):
 		form = "huge"
 	case errors.Is(err, schema.ErrFraction):
 		form = "fraction"
 	}
 	if r.unreadForms == nil {
-		r.unreadForms = map[string]bool{}
+		r.unreadForms = map[string]int64{}
 	}
-	r.unreadForms[column+"."+form] = true
+	r.unreadForms[column+"."+form]++
 }
 
 // keyOf fills the key of a row.

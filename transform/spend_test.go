@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -403,20 +404,37 @@ func TestSpend_AStrayRowRefusesTheRead(t *testing.T) {
 	}
 }
 
-// TestSpend_AMeasureThatCannotBeRead costs itself, and is named by its form; one that is not asked for is unknown.
+// TestSpend_AMeasureThatCannotBeRead costs itself, and is named and counted by its form; one that is not asked for is
+// unknown.
 func TestSpend_AMeasureThatCannotBeRead(t *testing.T) {
 	for value, form := range map[string]string{`"7 clicks"`: "clicks.string", "0.5": "clicks.fraction",
-		"":     "clicks.absent",
-		"1e30": "clicks.huge", `""`: "clicks.string", "null": ""} {
+		"1e30": "clicks.huge", `""`: "clicks.string", "null": "", "": ""} {
 		l := sample()
 		if set(&l, "clicks", extract.Value(value)); value == "" {
 			l.Clicks = nil
 		}
 		d := NewDayRows(run, NewInterner())
-		if _, err := d.Add(page(l)); err != nil || strings.Join(d.UnreadForms, " ") != form || d.Rows.Len() != 1 ||
-			d.Unread > 0 != (form != "") {
+		want := map[string]int64{}
+		if form != "" {
+			want[form] = 1
+		}
+		if _, err := d.Add(page(l)); err != nil || !maps.Equal(d.UnreadForms, want) || d.Rows.Len() != 1 ||
+			d.Unread > 0 != (value != "null") || d.NoClicks != (form != "") {
 			t.Errorf("%s: %+v, %v", value, d, err)
 		}
+	}
+	word, fraction := sample(), sample()
+	word.Clicks, fraction.Impressions = extract.Value(`"n/a"`), extract.Value("0.5")
+	d := NewDayRows(run, NewInterner())
+	for _, lines := range [][]extract.SpendLine{{word, fraction, fraction, sample()}, {word, fraction}} {
+		piece := NewDayRows(run, NewInterner())
+		if _, err := piece.Add(page(lines...)); err != nil {
+			t.Fatal(err)
+		}
+		d.AddPiece(schema.Piece{}, piece)
+	}
+	if want := map[string]int64{"clicks.string": 2, "impressions.fraction": 3}; !maps.Equal(d.UnreadForms, want) {
+		t.Errorf("forms of several rows: %v, want %v", d.UnreadForms, want)
 	}
 	without, err := service.Default().With([]byte("report.columns: [campaign_id, creative_id, source_id, total_spend]"))
 	if err != nil {
@@ -424,7 +442,7 @@ func TestSpend_AMeasureThatCannotBeRead(t *testing.T) {
 	}
 	c := run
 	c.Service = without
-	d := NewDayRows(c, NewInterner())
+	d = NewDayRows(c, NewInterner())
 	l := sample()
 	l.Clicks, l.Impressions, l.Conversions = nil, nil, nil
 	if _, err := d.Add(page(l)); err != nil || d.Unread != 0 || !d.NoClicks {

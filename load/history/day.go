@@ -124,6 +124,24 @@ type Sums struct {
 	Conversions schema.Null[int64] `json:"conversions"`
 }
 
+// Counts are the names of the counts of a row, in the order of [Lacks].
+var Counts = [...]string{"clicks", "impressions", "conversions"}
+
+func countsOf(r *schema.Spend) [len(Counts)]schema.Null[int64] {
+	return [...]schema.Null[int64]{r.Clicks, r.Impressions, r.Conversions}
+}
+
+// Lacks is a number of rows for each of [Counts].
+type Lacks [len(Counts)]int64
+
+// After returns the numbers after a read that lost and regained some counts.
+func (l Lacks) After(lost, regained Lacks) Lacks {
+	for i := range l {
+		l[i] = max(0, l[i]-regained[i]) + lost[i]
+	}
+	return l
+}
+
 // sumDay adds up the rows of a day. It refuses amounts with [schema.ErrRange] if a subset of the rows, for example a
 // campaign, could add up to more than DECIMAL(18,6) holds.
 func sumDay(rows *schema.SpendRows) (Sums, error) {
@@ -137,7 +155,7 @@ func sumDay(rows *schema.SpendRows) (Sums, error) {
 			return s, err
 		}
 		s.Spend += r.Spend
-		for k, n := range [...]schema.Null[int64]{r.Clicks, r.Impressions, r.Conversions} {
+		for k, n := range countsOf(r) {
 			if n.Valid {
 				counts[k].V, counts[k].Valid = counts[k].V+n.V, true
 			}

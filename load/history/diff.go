@@ -23,6 +23,9 @@ type Merged struct {
 	// A number in place of a NULL is no restatement.
 	Changes *Changes
 	Diff    Diff
+	// Lost counts the rows as read with a NULL in place of a stored count, Regained the stored rows with a NULL that
+	// have a count now, or are gone.
+	Lost, Regained Lacks
 	// Names are the campaign names in the stored rows, by ID.
 	Names map[string]string
 }
@@ -87,6 +90,7 @@ func (m *merger) turnStored(stored *schema.Spend) {
 	}
 	if m.next == m.read.Len() || CompareKeys(stored, &m.row) < 0 {
 		m.Diff.Deleted++
+		m.compareCounts(stored, nil)
 		deleted := *stored
 		schema.SpendDaily.CloneTexts(&deleted)
 		if m.Changes != nil {
@@ -106,9 +110,22 @@ func (m *merger) turnStored(stored *schema.Spend) {
 		stamp.ChangedAt, stamp.RunID = stored.ChangedAt, m.run
 	} else {
 		m.Diff.Updated++
+		m.compareCounts(stored, &m.row)
 	}
 	m.stamps.Next(m.next, stamp)
 	m.turn(m.next + 1)
+}
+
+// compareCounts adds a stored row and the row as read to Lost and Regained; nil: the row is gone.
+func (m *merger) compareCounts(stored, read *schema.Spend) {
+	for i, was := range countsOf(stored) {
+		switch isNull := read != nil && !countsOf(read)[i].Valid; {
+		case was.Valid && isNull:
+			m.Lost[i]++
+		case !was.Valid && !isNull:
+			m.Regained[i]++
+		}
+	}
 }
 
 // inserted processes a row as read that is not stored.

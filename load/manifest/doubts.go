@@ -2,8 +2,11 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -31,15 +34,32 @@ func (k *Day) Doubts() (doubts []Doubt) {
 			Size: percent(max(k.RowsTotal.V-k.Sums.Rows, k.Sums.Rows-k.RowsTotal.V), max(k.RowsTotal.V, k.Sums.Rows)),
 			Text: fmt.Sprintf("%d rows came, and total_rows is %d", k.Sums.Rows, k.RowsTotal.V)})
 	}
-	for _, form := range k.UnreadForms {
-		if strings.HasSuffix(form, ".absent") { // an absent value was not refused
-			continue
+	forms := map[string]int64{}
+	maps.Copy(forms, k.UnreadForms)
+	for _, form := range k.OldForms {
+		if !strings.HasSuffix(form, ".absent") { // an absent value was not refused
+			forms[form] = k.Unread
 		}
-		doubts = append(doubts, Doubt{Form: reportForms + "unread." + form, Size: percent(k.Unread, k.Sums.Rows),
-			Text: fmt.Sprintf("%s cannot be read in %d of %d rows, and is unknown (NULL) there", form, k.Unread,
+	}
+	for _, form := range slices.Sorted(maps.Keys(forms)) {
+		doubts = append(doubts, Doubt{Form: reportForms + "unread." + form, Size: percent(forms[form], k.Sums.Rows),
+			Text: fmt.Sprintf("%s cannot be read in %d of %d rows, and is unknown (NULL) there", form, forms[form],
 				k.Sums.Rows)})
 	}
 	return doubts
+}
+
+// losses returns the counts that the stored rows of a day lack although an earlier read had them. They have no size:
+// a count that did not come is a warning.
+func (k *Day) losses() (losses []Doubt) {
+	for i, column := range history.Counts {
+		if k.Lost[i] > 0 {
+			losses = append(losses, Doubt{Form: reportForms + "lost." + column,
+				Text: fmt.Sprintf("%s is unknown (NULL) in %d of %d rows, and an earlier read of the day had it there",
+					column, k.Lost[i], k.Sums.Rows)})
+		}
+	}
+	return losses
 }
 
 // sumDoubt returns the doubt, if any, that the service's own sum of the day differs from the sum of its rows.

@@ -124,8 +124,10 @@ type Day struct {
 	Reads       int64          `json:"reads"`
 	RunID       string         `json:"run_id"` // of the last proven read
 	ReadOutcome
-	ContentHash string       `json:"content_hash"`
-	Sums        history.Sums `json:"sums"`
+	// Lost counts the rows with a NULL in place of a count that an earlier read of the day had.
+	Lost        history.Lacks `json:"lost_counts,omitzero"`
+	ContentHash string        `json:"content_hash"`
+	Sums        history.Sums  `json:"sums"`
 }
 
 // ReadOutcome describes a read of a day, except its rows: how it was proven, and how its values were understood.
@@ -148,8 +150,10 @@ type Meaning struct {
 	// Unread is the number of rows that are stored with a NULL for a measure that could not be read. Its JSON name is
 	// from a time when this was possible only for conversions.
 	Unread int64 `json:"unread_conversions,omitzero"`
-	// UnreadForms are the measures that could not be read, each with the form of its value.
-	UnreadForms []string `json:"unread_forms,omitempty"`
+	// UnreadForms counts these rows by the measure and the form of its value: clicks.boolean.
+	UnreadForms map[string]int64 `json:"unread_form_rows,omitempty"`
+	// OldForms are the forms of a day that an earlier version stored, which did not count them.
+	OldForms []string `json:"unread_forms,omitempty"`
 	// Pieces are the questions that the replies answer, if the day was read campaign by campaign.
 	Pieces []schema.Piece `json:"pieces,omitempty"`
 
@@ -167,7 +171,14 @@ type retired struct {
 // Equal reports whether two meanings are the same.
 func (m Meaning) Equal(other Meaning) bool {
 	return m.Rounded == other.Rounded && m.Refused == other.Refused && m.Unread == other.Unread &&
-		slices.Equal(m.UnreadForms, other.UnreadForms) && slices.Equal(m.Pieces, other.Pieces)
+		maps.Equal(m.UnreadForms, other.UnreadForms) && slices.Equal(m.OldForms, other.OldForms) &&
+		slices.Equal(m.Pieces, other.Pieces)
+}
+
+// HasUnread reports whether some values of a measure could not be read.
+func (m Meaning) HasUnread(measure string) bool {
+	isOf := func(form string) bool { return strings.HasPrefix(form, measure+".") }
+	return slices.ContainsFunc(m.OldForms, isOf) || slices.ContainsFunc(slices.Collect(maps.Keys(m.UnreadForms)), isOf)
 }
 
 // The kinds of File.

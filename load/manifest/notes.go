@@ -12,7 +12,8 @@ import (
 
 // Note is a form of difference between the stored data and what the service states or promises, for example that its
 // own sum of a day is above the sum of the rows. The data itself is stored: there is no note for a missing day. A note
-// ends every run with exit 4 until the difference is gone or a person accepts it.
+// ends every run with exit 4 until the difference is gone or a person accepts it. A note about a day that has no size
+// is a warning.
 type Note struct {
 	Name    string `json:"name"`    // for example report.day-total.above; the date, if a person accepted a day
 	Message string `json:"message"` // from the last run that saw the difference
@@ -190,7 +191,7 @@ func (a *Account) dayNotes() map[string]Note {
 		if a.Notes.acceptsDay(day, k) {
 			continue
 		}
-		for _, d := range k.Doubts() {
+		for _, d := range append(k.Doubts(), k.losses()...) {
 			n := notes[d.Form]
 			days[d.Form]++
 			if n.Size <= d.Size {

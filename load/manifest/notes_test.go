@@ -73,7 +73,9 @@ func TestDay_Doubts(t *testing.T) {
 		return k
 	}
 	unread := Day{LastReadAt: schema.InstantOf(day.End())}
-	unread.Sums.Rows, unread.Unread, unread.UnreadForms = 200, 3, []string{"clicks.string", "conversions.absent"}
+	unread.Sums.Rows, unread.Unread, unread.UnreadForms = 200, 9, map[string]int64{"clicks.string": 3}
+	old := unread
+	old.UnreadForms, old.OldForms = nil, []string{"clicks.string", "conversions.absent"}
 	refused := unread
 	refused.Refused = 2
 	for name, c := range map[string]struct {
@@ -86,6 +88,7 @@ func TestDay_Doubts(t *testing.T) {
 		"below":     {of: sum(100, 90), form: "report.day-total.below", size: 10},
 		"far above": {of: sum(70, 100), partial: "the rows have 70 % of the service's own sum of 100"},
 		"unread":    {of: unread, form: "report.unread.clicks.string", size: 2},
+		"uncounted": {of: old, form: "report.unread.clicks.string", size: 5},
 		"refused": {of: refused, form: "report.unread.clicks.string", size: 2,
 			partial: "2 of its rows cannot be stored"},
 	} {

@@ -780,7 +780,7 @@ CREATE TABLE "ops"."note" (
   "accepted_at" TIMESTAMP WITH TIME ZONE,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."note" IS 'Differences of which the data is stored: the service states another total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. Each ends every run with exit 4 until it is gone or a person accepts it up to its size.';
+COMMENT ON TABLE "ops"."note" IS 'Differences of which the data is stored: the service states another total or count than the rows have, or sends a value in a form that cannot be read, which is NULL and kept. Each ends every run with exit 4 until it is gone or a person accepts it up to its size. A note report.lost.* is a warning: an earlier read of a day had counts that are NULL now.';
 COMMENT ON COLUMN "ops"."note"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."note"."note" IS 'Name of the note, for ''spendsync repair accept''.';
 COMMENT ON COLUMN "ops"."note"."is_standing" IS 'Whether the note no longer makes runs exit with code 4, because a person has accepted it and it has not grown since.';

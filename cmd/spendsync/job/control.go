@@ -99,7 +99,7 @@ func (read *dayRead) matches(store *load.Store, day schema.Date, t extract.Total
 	stored := store.Account().Days[day]
 	read.Control = schema.ControlDiffers
 	read.isSumOfStored = stored != nil && stored.ContentHash != read.hash &&
-		t.Agrees(stored.Sums.Spend, storedClicks(stored), stored.Rounded)
+		t.Agrees(stored.Sums.Spend, read.storedClicks(stored), stored.Rounded)
 	return false
 }
 
@@ -114,12 +114,11 @@ func (read *dayRead) decimals() (most int) {
 	return most
 }
 
-// storedClicks returns the sum of a stored day's clicks; NULL if the clicks of some row may be unknown.
-func storedClicks(stored *manifest.Day) schema.Null[int64] {
-	if stored.Unread > 0 {
-		return schema.Null[int64]{}
-	}
-	return stored.Sums.Clicks
+// storedClicks returns the sum of a stored day's clicks, as [dayRead.clicks] does. If the read has no clicks, a day
+// without any may be from a time when they were not requested either.
+func (read *dayRead) storedClicks(stored *manifest.Day) schema.Null[int64] {
+	sum := stored.Sums.Clicks
+	return schema.Null[int64]{V: sum.V, Valid: !stored.HasUnread("clicks") && (sum.Valid || !read.NoClicks)}
 }
 
 // unavailable decides about a day whose pages were read although the service's sums could not be. A stored day stays

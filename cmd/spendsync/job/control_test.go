@@ -1,6 +1,11 @@
 package job
 
 import (
+	"bytes"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
 	"testing"
 
 	"spendsync/cmd/internal/exit"
@@ -64,5 +69,85 @@ func TestControl_AnEmptiedDayIsBelieved(t *testing.T) {
 	if got := w.ask("SELECT count(*) > 0 AND bool_and(op = 'delete') FROM spend_change WHERE report_date = '%s'",
 		day); got != "true" {
 		t.Errorf("every row that is gone is a line of spend_change: %s", got)
+	}
+}
+
+// countless answers as the service does, but without one count of each row of a day.
+type countless struct {
+	next   http.RoundTripper
+	day    string
+	column string
+	isNull bool // the count is null; otherwise its key is absent
+}
+
+func (c *countless) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.next.RoundTrip(r)
+	q := r.URL.Query()
+	if err != nil || q.Get("start_date") != c.day || !strings.Contains(r.URL.RawQuery, ofPages) {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	member, to := regexp.MustCompile(`,\s*`+valueOf(c.column).String()), ""
+	if c.isNull {
+		to = `,"` + c.column + `":null`
+	}
+	body = member.ReplaceAll(body, []byte(to))
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Header.Del("Content-Length")
+	return resp, nil
+}
+
+// TestControl_CountsThatDoNotCome: an absent count is the same as null. If a read lacks the clicks that the service's
+// own sum has, the stored day stays, and a new day is doubtful. If it lacks other counts that are stored, they become
+// unknown with a warning, and a note holds their number until they come again.
+func TestControl_CountsThatDoNotCome(t *testing.T) {
+	for _, isNull := range []bool{true, false} {
+		t.Run(map[bool]string{true: "null", false: "absent"}[isNull], func(t *testing.T) {
+			w := newWorld(t)
+			day := w.today() - 1
+			lacks := func(column string) {
+				w.transport = &countless{w.service.Transport(), day.String(), column, isNull}
+			}
+			known := func(column string) string {
+				return w.ask("SELECT count(%s) FROM spend_daily WHERE report_date = '%s' AND source_id <> ''",
+					column, day)
+			}
+			lacks("clicks")
+			w.sync(exit.Partial, "report.day-total.clicks-above")
+			w.transport = nil
+			w.sync(exit.OK)
+			w.wantTruth()
+
+			lacks("clicks")
+			w.sync(exit.Partial, "the service's own sum is that of the stored rows")
+			w.wantTruth()
+			for _, column := range []string{"impressions", "conversions"} {
+				lacks(column)
+				rows := known(column)
+				w.sync(exit.OK)
+				if got := known(column); got != "0" {
+					t.Errorf("%s of %s rows are known", column, got)
+				}
+				if log := w.log.String(); !strings.Contains(log, "level=WARN") ||
+					!strings.Contains(log, "day="+day.String()+" column="+column+" rows="+rows) {
+					t.Errorf("no warning of %s in %s rows:\n%s", column, rows, log)
+				}
+				w.sync(exit.OK)
+				note := "report.lost." + column + "|" + day.String() + ": " + column + " is unknown (NULL) in " + rows
+				notes := func() string { return w.ask("SELECT note, message FROM ops.note") }
+				if got := notes(); !strings.HasPrefix(got, note+" of ") {
+					t.Errorf("notes: %s, want %s", got, note)
+				}
+				w.transport = nil
+				w.sync(exit.OK)
+				w.wantTruth()
+				if got := notes(); got != "" {
+					t.Errorf("notes after the counts came again: %s", got)
+				}
+			}
+		})
 	}
 }

@@ -98,7 +98,7 @@ var rowDamages = []damage{
 	{"id/escaped", changed("campaign_id", func(v string) string { return fmt.Sprintf(`"\u%04x%s`, v[1], v[2:]) }),
 		"truth"},
 
-	{"clicks/missing", lacking("clicks"), "absent clicks"},
+	{"clicks/missing, which the total counts", lacking("clicks"), "differs"},
 	{"impressions/other name", named("impressions", "views"), "absent impressions"},
 	{"conversions/null", setTo("conversions", `null`), "unknown conversions"},
 	{"clicks/null, which the total counts", setTo("clicks", `null`), "differs"},

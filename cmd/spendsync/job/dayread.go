@@ -94,12 +94,10 @@ func (read *dayRead) isComparable(day schema.Date) bool {
 // received returns the number of rows received, refused ones included.
 func (read *dayRead) received() int64 { return int64(read.Rows.Len()) + read.DayRows.Refused }
 
-// clicks returns the sum of the rows' clicks; NULL if the clicks of some row could not be read.
+// clicks returns the sum of the rows' clicks, in which a NULL adds nothing; NULL if clicks were not requested, or those
+// of some row could not be read.
 func (read *dayRead) clicks() schema.Null[int64] {
-	if read.NoClicks {
-		return schema.Null[int64]{}
-	}
-	return read.sums.Clicks
+	return schema.Null[int64]{V: read.sums.Clicks.V, Valid: !read.NoClicks}
 }
 
 // incomplete returns an error that describes the rows that cannot be stored; nil: all can.

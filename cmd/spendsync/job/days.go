@@ -16,6 +16,7 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
@@ -213,6 +214,12 @@ func (r *dayReader) logDay(c *copiedDay) {
 	if c.read.DayRows.Rounded > 0 {
 		r.s.Log.Info("amounts with more than six decimals were rounded half to even", "day", c.step.Unit, "values",
 			c.read.DayRows.Rounded)
+	}
+	for i, column := range history.Counts {
+		if n := c.put.Lost[i]; n > 0 {
+			r.s.Log.Warn("the report lacks counts that it had before; they are unknown (NULL) now, see ops.note", "day",
+				c.step.Unit, "column", column, "rows", n)
+		}
 	}
 	r.s.Log.Debug("day proven", "day", c.step.Unit, "outcome", c.step.Outcome, "rows", c.step.Rows,
 		"pages", c.step.Pages, "attempts", c.step.Attempts, "spend", c.read.sums.Spend.String(),
