@@ -142,6 +142,12 @@ func (l Lacks) After(lost, regained Lacks) Lacks {
 	return l
 }
 
+// HasDelivery reports whether anything was delivered. A creative without delivery is a row of zeros, so a day may have
+// rows and yet be as silent as one without.
+func (s Sums) HasDelivery() bool {
+	return s.Spend != 0 || s.Clicks.V != 0 || s.Impressions.V != 0 || s.Conversions.V != 0
+}
+
 // sumDay adds up the rows of a day. It refuses amounts with [schema.ErrRange] if a subset of the rows, for example a
 // campaign, could add up to more than DECIMAL(18,6) holds.
 func sumDay(rows *schema.SpendRows) (Sums, error) {

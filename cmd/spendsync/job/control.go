@@ -16,6 +16,7 @@ import (
 type controlTotals struct {
 	s *session
 
+	days   []plannedDay // oldest first
 	once   sync.Once
 	totals extract.Totals
 	err    error
@@ -24,11 +25,11 @@ type controlTotals struct {
 	failed error // why the request failed
 }
 
-// all returns the totals of the planned days. The first call requests them.
+// all returns the totals of the days. The first call requests them.
 func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	c.once.Do(func() {
 		r := c.s
-		from, to := r.plan.Read[0].Day, r.plan.Read[len(r.plan.Read)-1].Day
+		from, to := c.days[0].Day, c.days[len(c.days)-1].Day
 		c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
 		// The oldest day may have left the reach since the plan was made. The service then refuses any range that
 		// begins with it.

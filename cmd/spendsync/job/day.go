@@ -72,7 +72,7 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 		step.Attempts++
 		read, err := r.readDay(ctx, day, work)
 		if err == nil {
-			work.isEmptied = work.isEmptied || with.stored != nil && with.stored.Sums.Rows > 0 && read.received() == 0
+			work.isEmptied = work.isEmptied || with.stored != nil && with.stored.Sums.HasDelivery() && read.isSilent()
 			err = read.checkProof(with)
 		}
 		if err == nil {

@@ -94,6 +94,11 @@ func (read *dayRead) isComparable(day schema.Date) bool {
 // received returns the number of rows received, refused ones included.
 func (read *dayRead) received() int64 { return int64(read.Rows.Len()) + read.DayRows.Refused }
 
+// isSilent reports whether the rows speak of no delivery.
+func (read *dayRead) isSilent() bool {
+	return read.duplicate == "" && read.DayRows.Refused == 0 && !read.sums.HasDelivery()
+}
+
 // clicks returns the sum of the rows' clicks, in which a NULL adds nothing; NULL if clicks were not requested, or those
 // of some row could not be read.
 func (read *dayRead) clicks() schema.Null[int64] {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -30,7 +31,7 @@ type copiedDay struct {
 	isStaged        bool          // its rows are staged, all or some
 	hasNoReport     bool          // the service answered that it has no report of the day (404, 410 or 204)
 	precedesAccount bool          // it precedes the account's first day, see young.go
-	isEmptied       bool          // a read was empty although rows are stored, and proved nothing
+	isEmptied       bool          // a read was silent although delivery is stored, and proved nothing
 	isQuarantined   bool          // its replies are in quarantine, because they do not prove the day
 	waiting         string        // hash of a read that lost most of the stored day; counts if the next run repeats it
 	isWithheld      bool          // its replies are in quarantine, because it is not proven whose they are
@@ -75,17 +76,37 @@ func (c *copiedDays) hasAny() bool {
 // reading on is pointless.
 func (s *session) readDays(ctx context.Context, key *future[keyProof]) *copiedDays {
 	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
-	r := &dayReader{s: s, key: key, totals: &controlTotals{s: s}, inFlight: semaphore.NewWeighted(maxRowsInFlight),
-		bar: s.progress("days", len(s.plan.Read), s.Report)}
+	r := &dayReader{s: s, key: key, totals: &controlTotals{s: s, days: s.plan.Read},
+		inFlight: semaphore.NewWeighted(maxRowsInFlight),
+		bar:      s.progress("days", len(s.plan.Read), s.Report)}
 	defer r.bar.Done()
 	c := &copiedDays{planned: s.plan.Read, totals: r.totals}
+	fatal := r.copyDays(ctx, s.plan.Read, c)
+	if fatal == nil {
+		fatal = r.copyBefore(ctx, c)
+	}
+	c.stopped = ctx.Err() != nil
+	c.warnOfFailed(s.Log)
+	if err := cmp.Or(r.totals.failed, c.totals.failed); err != nil {
+		c.findings = append(c.findings, finding{what: "control totals", err: err})
+	}
+	if n := len(c.planned) - len(c.days); n > 0 && fatal != nil {
+		c.findings = append(c.findings, finding{what: cli.Count(n, "more day") + " not tried", err: fatal,
+			untried: true})
+	}
+	return c
+}
+
+// copyDays reads days, several at a time. Its error is a failure that makes reading others pointless; the days that
+// were not tried are missing in the result.
+func (r *dayReader) copyDays(ctx context.Context, days []plannedDay, c *copiedDays) error {
 	var mu sync.Mutex // guards c.days
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(s.Concurrency)
-	for _, d := range s.plan.Read {
+	g.SetLimit(r.s.Concurrency)
+	for _, d := range days {
 		g.Go(func() error {
-			if err := gctx.Err(); err != nil {
-				return nil // counted below as not tried
+			if gctx.Err() != nil {
+				return nil
 			}
 			day := r.copyDay(gctx, d)
 			mu.Lock()
@@ -97,17 +118,7 @@ func (s *session) readDays(ctx context.Context, key *future[keyProof]) *copiedDa
 			return nil
 		})
 	}
-	fatal := g.Wait()
-	c.stopped = ctx.Err() != nil
-	c.warnOfFailed(s.Log)
-	if err := r.totals.failed; err != nil {
-		c.findings = append(c.findings, finding{what: "control totals", err: err})
-	}
-	if n := len(c.planned) - len(c.days); n > 0 && fatal != nil {
-		c.findings = append(c.findings, finding{what: cli.Count(n, "more day") + " not tried", err: fatal,
-			untried: true})
-	}
-	return c
+	return g.Wait()
 }
 
 // isFatal reports whether a failure of one day makes reading others pointless.
@@ -149,7 +160,9 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	case errors.Is(c.err, extract.ErrUnreachable) && int(r.s.plan.Today-d.Day) >= shortestReach:
 		// The refusal is an answer about the day, not a failure. The coverage decides what it means for the day.
 		c.step.Outcome = "unreachable"
-		r.s.Log.Warn("the day has left the reach of the report", "day", c.step.Unit, "error", c.err)
+		if d.Day >= r.s.storedAccount().Since {
+			r.s.Log.Warn("the day has left the reach of the report", "day", c.step.Unit, "error", c.err)
+		}
 		c.err = nil
 	case c.err != nil:
 		c.step.Outcome = "failed"

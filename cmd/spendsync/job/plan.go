@@ -38,8 +38,9 @@ type Plan struct {
 	Account  string        `json:"account"`
 	Today    schema.Date   `json:"today"`
 	Reach    schema.Date   `json:"reach_from"`
-	Read     []plannedDay  `json:"read"`     // oldest first
-	Keep     []freshDay    `json:"keep"`     // fresh enough
+	Read     []plannedDay  `json:"read"` // oldest first
+	Keep     []freshDay    `json:"keep"` // fresh enough
+	before   []plannedDay  // within reach, but before the account's first day; see young.go
 	Gone     []schema.Date `json:"gone"`     // out of reach, and lost or partial
 	Requests int           `json:"requests"` // estimate, the control total included
 }
@@ -58,7 +59,12 @@ func PlanDays(account string, now time.Time, stored *manifest.Account, o PlanOpt
 			doubts[c.ReportDate] = cmp.Or(c.Doubt.V, c.State) + ": " + c.PartialWhy.V
 		}
 	}
-	for d := max(p.Reach, min(stored.Since, today)); d <= today; d++ {
+	first := max(p.Reach, min(stored.Since, today))
+	for d := p.Reach; d < first; d++ {
+		p.before = append(p.before, plannedDay{Day: d, Reason: "before the account's first day", Requests: 1,
+			DaysLeft: stored.DaysUntilUnreachable(d, today)})
+	}
+	for d := first; d <= today; d++ {
 		k := stored.Days[d]
 		reason := cmp.Or(readReason(d, today, now, k, o), doubts[d])
 		if reason == "" && stored.Waiting[d] != "" {
@@ -91,7 +97,7 @@ func planRange(account string, now time.Time, stored *manifest.Account, from, to
 	case to > p.Today:
 		return p, exit.Usagef("--to %s: today in Chicago is %s", to, p.Today)
 	}
-	p.Read, p.Requests = nil, 0
+	p.Read, p.Requests, p.before = nil, 0, nil
 	for d := from; d <= to; d++ {
 		p.add(d, "asked for", stored, o.PageSize)
 	}

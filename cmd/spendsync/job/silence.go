@@ -11,17 +11,21 @@ import (
 	"spendsync/schema"
 )
 
-// emptyDays are the days of which a run read no row, with the evidence about them from the run and the store. An empty
-// day counts as empty only if rows of the account on other days prove that the report works, or if the account rests:
-// the days before are empty, too. It does not count if a stored day came back empty without proof, or if the last eight
-// days have less spend than half of a week at the account's average. If the account never had a row, a person may
-// accept that it rests, whatever its average.
+// emptyDays are the days of which a run read no delivery, with the evidence about them from the run and the store. A
+// day of creatives without delivery is as empty as one without a row: a service that has lost its numbers still lists
+// the creatives.
+//
+// An empty day counts as empty only if delivery on other days proves that the report works, or if the account rests:
+// the days before are empty, too, or nothing is stored and the report lists creatives. It does not if a stored day came
+// back empty without proof, or if the last eight days have less spend than half of a week at the account's average. If
+// the account never had delivery, a person may accept that it rests, whatever its average.
 type emptyDays struct {
 	days     []schema.Date
-	emptied  []schema.Date             // days with stored rows that came back empty without proof
-	hasRows  bool                      // the run read rows on other days
-	isStored bool                      // rows are stored
-	rests    bool                      // a person has accepted that an account without a row rests
+	emptied  []schema.Date             // days with stored delivery that came back empty without proof
+	hasRows  bool                      // the run read delivery on other days
+	isListed bool                      // the run read rows of creatives without delivery
+	isStored bool                      // delivery is stored
+	rests    bool                      // a person has accepted that an account without delivery rests
 	rested   bool                      // the latest stored days before today are empty
 	week     schema.Null[schema.Money] // spend of the last eight days; NULL: a day is not known
 	average  schema.Null[schema.Money] // daily spend of the account, as the service states it
@@ -46,15 +50,15 @@ func (e emptyDays) silence() string {
 	case e.week.Valid && e.week.V < e.average.V/2*7:
 		return fmt.Sprintf("the rows since a week ago have %s US dollars, while the account's own average daily spend "+
 			"is %s", e.week.V, e.average.V) + remedy
-	case e.hasRows, e.rested:
+	case e.hasRows, e.rested, !e.isStored && e.isListed:
 		return ""
 	case !e.isStored:
 		return "none was ever stored, so that nothing is known of the account" + remedy
 	}
-	return "no other day has a row of the account's campaigns"
+	return "no other day has delivery"
 }
 
-// neverHadRow reports whether neither the store nor the run has a row of the account.
+// neverHadRow reports whether neither the store nor the run has delivery of the account.
 func (e emptyDays) neverHadRow() bool { return !e.isStored && !e.hasRows }
 
 // sinceAWeek is a number of days that certainly includes those of the account's average spend. restDays is how many
@@ -67,19 +71,22 @@ func (c *copiedDays) emptyDays(account *manifest.Account, today schema.Date, s *
 	e.rests = account.Accepts(emptyReport, 0)
 	for day, k := range account.Days {
 		sums[day] = k.Sums
-		e.isStored = e.isStored || k.Sums.Rows > 0
+		e.isStored = e.isStored || k.Sums.HasDelivery()
 	}
 	past := slices.DeleteFunc(account.DayList(), func(day schema.Date) bool { return day >= today })
 	if n := len(past); n >= restDays {
-		e.rested = !slices.ContainsFunc(past[n-restDays:], func(day schema.Date) bool { return sums[day].Rows > 0 })
+		e.rested = !slices.ContainsFunc(past[n-restDays:], func(day schema.Date) bool {
+			return sums[day].HasDelivery()
+		})
 	}
 	for _, d := range c.days {
 		switch {
 		case d.isEmptied:
 			e.emptied = append(e.emptied, d.Day)
 		case !d.isStaged:
-		case d.read.sums.Rows+d.read.Refused == 0:
+		case d.read.isSilent():
 			e.days, sums[d.Day] = append(e.days, d.Day), history.Sums{}
+			e.isListed = e.isListed || d.read.sums.Rows > 0
 		default:
 			e.hasRows, sums[d.Day] = true, d.read.sums
 		}
@@ -105,8 +112,8 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 		return
 	}
 	silent := slices.Sorted(slices.Values(slices.Concat(e.days, e.emptied)))
-	err := &exit.Outcome{Code: exit.Partial, Happens: fmt.Sprintf("the report is silent: it has no row of %s, and %s; "+
-		"silence proves nothing, so what is stored of these days stands", cli.Days(silent), why)}
+	err := &exit.Outcome{Code: exit.Partial, Happens: fmt.Sprintf("the report is silent: it has no delivery of %s, "+
+		"and %s; silence proves nothing, so what is stored of these days stands", cli.Days(silent), why)}
 	r.s.Log.Warn("the report is silent", "days", len(silent), "why", why)
 	if e.neverHadRow() {
 		// A note, so that a person can accept that the account rests.

@@ -1,7 +1,11 @@
 package job
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -20,10 +24,15 @@ func TestSilence(t *testing.T) {
 		of   emptyDays
 		says string
 	}{
-		"no such day":                    {emptyDays{isStored: true}, ""},
-		"a first load":                   {emptyDays{days: days}, "'spendsync repair accept report.empty' says so"},
-		"a first load, accepted":         {emptyDays{days: days, rests: true}, ""},
-		"no row, where some are stored":  {emptyDays{days: days, isStored: true}, "no other day has a row"},
+		"no such day":               {emptyDays{isStored: true}, ""},
+		"a first load":              {emptyDays{days: days}, "'spendsync repair accept report.empty' says so"},
+		"a first load, accepted":    {emptyDays{days: days, rests: true}, ""},
+		"a first load of creatives": {emptyDays{days: days, isListed: true}, ""},
+		"creatives, where some are stored": {emptyDays{days: days, isStored: true, isListed: true},
+			"no other day has delivery"},
+		"creatives of an account that spends": {emptyDays{days: days, isListed: true, week: cents(0),
+			average: cents(100)}, "while the account's own average daily spend is 1.00"},
+		"no row, where some are stored":  {emptyDays{days: days, isStored: true}, "no other day has delivery"},
 		"accepted before there were any": {emptyDays{days: days, isStored: true, rests: true}, "no other day has"},
 		"beside rows of other days":      {emptyDays{days: days, isStored: true, hasRows: true}, ""},
 		"after empty days":               {emptyDays{days: days, isStored: true, rested: true}, ""},
@@ -74,6 +83,58 @@ func TestSilence_ProvesNoDay(t *testing.T) {
 	if got := w.ask("SELECT count(*) FROM spend_change WHERE op = 'insert'"); got != "0" {
 		t.Errorf("%s false restatements", got)
 	}
+}
+
+// muted is a service that has lost its numbers: its report lists the creatives without delivery, and its sums are
+// empty.
+type muted struct{ next http.RoundTripper }
+
+func (m muted) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := m.next.RoundTrip(req)
+	columns := req.URL.Query().Get("columns")
+	if err != nil || columns == "" || strings.Contains(columns, "campaign_name") {
+		return resp, err
+	}
+	var reply map[string]any
+	if err := json.NewDecoder(resp.Body).Decode(&reply); err != nil {
+		return nil, err
+	}
+	rows, listed := []any{}, map[any]bool{}
+	for _, r := range reply["data"].([]any) {
+		row := r.(map[string]any)
+		if id := row["creative_id"]; id != nil && !listed[id] {
+			listed[id] = true
+			rows = append(rows, map[string]any{"date": nil, "campaign_id": row["campaign_id"], "creative_id": id,
+				"source_id": nil, "total_spend": 0, "clicks": 0, "impressions": 0, "conversions": 0})
+		}
+	}
+	reply["data"] = rows
+	reply["pagination"].(map[string]any)["total_rows"] = len(rows)
+	text, err := json.Marshal(reply)
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	resp.Header.Del("Content-Length")
+	return resp, err
+}
+
+// TestSilence_OfCreativesWithoutDelivery: a report that lists the creatives and has lost their numbers is as silent as
+// one without a row, however often it is read.
+func TestSilence_OfCreativesWithoutDelivery(t *testing.T) {
+	w := newWorld(t)
+	w.first()
+	before := len(w.account().Days)
+	w.rereadAll()
+	w.transport = muted{w.service.Transport()}
+	for range 3 {
+		w.sync(exit.Partial, "the report is silent")
+		w.service.Advance(time.Minute)
+	}
+	w.wantTruth(w.today())
+	if got := len(w.account().Days); got != before {
+		t.Errorf("%d days are stored, want %d", got, before)
+	}
+	w.transport = nil
+	w.sync(exit.OK)
+	w.wantTruth()
 }
 
 // TestSilence_OfAnAccountThatRests: a person accepts that it does, even if its balance states an average spend. From

@@ -18,6 +18,29 @@ func isNoReport(err error) bool {
 	return ok && (e.Status == 404 || e.Status == 410 || e.Status == 204)
 }
 
+// copyBefore asks for the latest day before the account's first one, in each run: that the service once had no report
+// of it, or refused it as out of reach, proves nothing for good. If it answers now, the days before it are read, too.
+func (r *dayReader) copyBefore(ctx context.Context, c *copiedDays) error {
+	before, probe := r.s.plan.before, &copiedDays{}
+	if len(before) == 0 {
+		return nil
+	}
+	earlier := &dayReader{s: r.s, key: r.key, totals: &controlTotals{s: r.s, days: before}, bar: noBar{},
+		inFlight: r.inFlight}
+	last := len(before) - 1
+	if err := earlier.copyDays(ctx, before[last:], probe); err != nil || len(probe.days) == 0 {
+		return err
+	}
+	if d := probe.days[0]; !d.isStaged && !d.isQuarantined {
+		r.s.Log.Debug("the account's first day stands", "day_before", d.Day.String(), "error", d.step.Message.V)
+		return nil
+	}
+	c.planned, c.days, c.totals = slices.Concat(before, c.planned), append(c.days, probe.days...), earlier.totals
+	r.s.Log.Info("the service has a report of a day before the account's first one; earlier days are read, too", "day",
+		probe.days[0].Day.String())
+	return earlier.copyDays(ctx, before[:last], c)
+}
+
 // begins sets the first day of an account that is younger than the report's reach. It skips the leading days for which
 // the service has no report and a control total of 0, if no earlier day is stored and a later day has rows. The run
 // reports them once, and no later run requests them.
@@ -27,11 +50,14 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 		byDay[d.Day] = d
 	}
 	first := max(r.s.plan.Reach, account.Since)
+	if byDay[first-1] != nil { // see copyBefore
+		first = r.s.plan.Reach
+	}
 	day := first
 	for byDay[day] != nil && byDay[day].hasNoReport && account.Days[day] == nil {
 		day++
 	}
-	if days := account.DayList(); day == first || !c.hasRows(account) || len(days) > 0 && days[0] < day {
+	if days := account.DayList(); day == first || !c.hasDelivery(account) || len(days) > 0 && days[0] < day {
 		return
 	}
 	totals, err := c.totals.all(ctx)
@@ -48,20 +74,19 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 	if r.first == first {
 		return
 	}
-	they := map[bool]string{true: "it is", false: "they are"}[r.first-first == 1]
 	c.findings = append(c.findings, finding{severity: remark, err: fmt.Errorf("the account begins on %s: the service "+
-		"has nothing of %s before it, and its own sums have nothing either; %s not asked for again", r.first,
-		cli.Count(int(r.first-first), "day"), they)})
+		"has nothing of %s before it, and its own sums have nothing either", r.first,
+		cli.Count(int(r.first-first), "day"))})
 	r.s.Log.Warn("the account is younger than the reach of the report", "first_day", r.first.String(), "days_before",
 		int(r.first-first))
 }
 
-// hasRows reports whether any day has rows, stored or read now.
-func (c *copiedDays) hasRows(stored *manifest.Account) bool {
+// hasDelivery reports whether any day has delivery, stored or read now.
+func (c *copiedDays) hasDelivery(stored *manifest.Account) bool {
 	for _, d := range stored.Days {
-		if d.Sums.Rows > 0 {
+		if d.Sums.HasDelivery() {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.days, func(d *copiedDay) bool { return d.isStaged && d.read.sums.Rows > 0 })
+	return slices.ContainsFunc(c.days, func(d *copiedDay) bool { return d.isStaged && d.read.sums.HasDelivery() })
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/schema"
@@ -27,7 +28,8 @@ func (b beginning) RoundTrip(req *http.Request) (*http.Response, error) {
 	if from := q.Get("start_date"); from == q.Get("end_date") && from < b.first.String() && from != "" &&
 		strings.Contains(q.Get("columns"), "source_id") {
 		return &http.Response{StatusCode: b.status, Request: req, ProtoMajor: 1, ProtoMinor: 1,
-			Header: http.Header{}, Body: http.NoBody}, nil
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(
+				`{"error": "start_date cannot be more than 32 days before today"}`))}, nil
 	}
 	resp, err := b.w.service.Transport().RoundTrip(req)
 	if err != nil || b.summed || q.Get("columns") != "date,total_spend,clicks" {
@@ -69,6 +71,22 @@ func TestYoung_BeginsOnItsFirstDay(t *testing.T) {
 				t.Errorf("said again: %d days planned: %s", again.Run.DaysPlanned, again.Run.Message.V)
 			}
 			w.wantVerified()
+		})
+	}
+	for status, days := range map[int]schema.Date{404: 12, 400: schema.ReachDays - 3} {
+		t.Run(fmt.Sprintf("they answer after a %d", status), func(t *testing.T) {
+			w := newWorld(t)
+			w.transport = beginning{w: w, first: w.today() - days, status: status}
+			for range 2 {
+				w.sync(exit.OK)
+				w.service.Advance(time.Hour)
+			}
+			if got := w.account().Since; got != w.today()-days {
+				t.Fatalf("the account begins on %s", got)
+			}
+			w.transport = nil
+			w.sync(exit.OK)
+			w.wantTruth()
 		})
 	}
 	t.Run("summed", func(t *testing.T) {
