@@ -38,8 +38,8 @@
 //   - Every read ends: with its answer, with an error, or with its context. All requests of a client share one budget
 //     of waiting. An answer after a wait refills it; once it is used up, each question is sent only once.
 //
-// Errors are told apart with [errors.Is] and [errors.As]: [ErrAuth], [ErrUnavailable], [ErrContract], [ErrUnreachable],
-// [ErrNotFound] and [UnprovenError]. If a context ends, the error is the context's.
+// Errors are told apart with [errors.Is] and [errors.As]: [ErrAuth], [ErrUnavailable], [ErrPage], [ErrContract],
+// [ErrUnreachable], [ErrNotFound] and [UnprovenError]. If a context ends, the error is the context's.
 //
 // The package stores nothing and knows nothing of Arrow, Parquet or DuckDB.
 package extract

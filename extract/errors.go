@@ -15,6 +15,8 @@ var (
 	ErrAuth = errors.New("credentials refused")
 	// ErrUnavailable reports that the service could not be reached, or kept failing until the retry budget was used up.
 	ErrUnavailable = errors.New("service unavailable")
+	// ErrPage is the ErrUnavailable of a service that answered with pages for people until the retry budget ended.
+	ErrPage = fmt.Errorf("pages in place of answers: %w", ErrUnavailable)
 	// ErrContract reports that the service answered in a form outside its description.
 	ErrContract = errors.New("outside the service's contract")
 	// ErrUnreachable reports that the requested day is older than the report's reach. It is an answer about that day,
@@ -29,7 +31,7 @@ type ReadError struct {
 	Status    int    // of the last reply; 0: none came
 	RequestID string // from the service; often empty
 	Attempts  int    // requests sent for this read
-	Err       error  // ErrAuth, ErrUnavailable, ErrContract, ErrUnreachable or ErrNotFound
+	Err       error  // ErrAuth, ErrUnavailable, ErrPage, ErrContract, ErrUnreachable or ErrNotFound
 	Reply     []byte // the refused JSON; nil: none
 	Refusal   []byte // the body of a reply with status 400 to 499, without credentials; nil: none
 	Interface string // [Options.Name] of the client

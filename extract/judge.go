@@ -19,6 +19,7 @@ const (
 	accepted   verdict = iota // its body may be read
 	limited                   // the service answers no more for now
 	failing                   // the service fails, or a proxy before it
+	page                      // status 200 with a page for people: a login, or maintenance
 	cut                       // the body is not a JSON document, and may have been cut off
 	refused                   // the service refuses the question
 	notThere                  // the account has nothing under the requested ID
@@ -44,6 +45,7 @@ var ends = map[verdict]struct {
 }{
 	limited:    {ErrUnavailable, retryInBudget},
 	failing:    {ErrUnavailable, retryInBudget},
+	page:       {ErrPage, retryInBudget},
 	cut:        {ErrContract, retryBriefly},
 	refused:    {ErrContract, retryOnce},
 	notThere:   {ErrNotFound, retryNever},
@@ -104,7 +106,9 @@ func judge(about subject, asked url.Values, r received) judgment {
 		j.verdict = refused
 	case string(bytes.TrimSpace(r.body)) == "null":
 		j.verdict = cut
-	case !beginsJSON(r.body): // the page of a proxy before the service, or an empty body
+	case isPage(r.body):
+		j.verdict = page
+	case !beginsJSON(r.body): // the words of a proxy before the service, or an empty body
 		j.verdict = failing
 	}
 	return j
@@ -154,7 +158,7 @@ func isLimit(text string) bool { return limitWords.MatchString(text) && !sizeWor
 // column date never counts, because errors about a range of days mention it. HTML is not an answer of the service, so
 // its words do not count either.
 func named(asked url.Values, text string) string {
-	if strings.HasPrefix(strings.TrimSpace(text), "<") {
+	if isPage([]byte(text)) {
 		return ""
 	}
 	if sizeWords.MatchString(text) {
@@ -168,6 +172,9 @@ func named(asked url.Values, text string) string {
 	}
 	return ""
 }
+
+// isPage reports whether a body begins like HTML.
+func isPage(body []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) }
 
 // beginsJSON reports whether a body begins like JSON.
 func beginsJSON(body []byte) bool {

@@ -48,7 +48,7 @@ func TestJudge(t *testing.T) {
 		{status: 200, body: "Service Unavailable", want: failing},
 		{status: 200, body: "", want: failing},
 		{status: 200, body: " null\n", want: cut},
-		{status: 200, body: "<html>sign in</html>", want: failing},
+		{status: 200, body: "<html>sign in</html>", want: page},
 
 		{status: 429, want: limited},
 		{status: 503, body: "<html>", want: limited},

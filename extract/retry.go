@@ -135,7 +135,11 @@ func (r *reading) waitForPause(ctx context.Context) error {
 			return r.fail(ErrUnavailable, nil, fmt.Sprintf("the service asked to wait until %s, longer than the %v "+
 				"left of the retry budget", time.Now().Add(pause).UTC().Format(time.RFC3339), left))
 		case r.attempts == 0 && left == 0:
-			return r.fail(ErrUnavailable, nil, r.usedUp("nothing is answered any more"))
+			kind := ErrUnavailable
+			if last := r.c.lastFailure.Load(); last != nil && last.kind == ErrPage {
+				kind = ErrPage
+			}
+			return r.fail(kind, nil, r.usedUp("nothing is answered any more"))
 		case pause == 0:
 			return nil
 		}

@@ -292,12 +292,28 @@ func TestLimit_IsTemporaryAtAnyStatus(t *testing.T) {
 				for _, other := range []error{ErrAuth, ErrContract, ErrUnreachable} {
 					check(t, other.Error(), errors.Is(err, other), false)
 				}
+				check(t, "pages", errors.Is(err, ErrPage), name == "200 of a page")
 				if _, err := lasting.Me(t.Context()); !errors.Is(err, ErrUnavailable) {
 					t.Errorf("the API: %v", err)
 				}
 			})
 		})
 	}
+}
+
+// TestRetry_PagesThatLast: if only pages for people come, that is also the error of a question that is not sent at all.
+func TestRetry_PagesThatLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			time.Sleep(30 * time.Second)
+			return answerWith(200, "<html>sign in</html>")
+		}))
+		for n := int64(-1); n < c.Stats().Requests; {
+			n = c.Stats().Requests
+			_, err := c.Me(t.Context())
+			wantError(t, err, ErrPage, "sign in")
+		}
+	})
 }
 
 // TestRetry_RefusedCredentials: refused credentials end a read at once. If they were accepted before, the read asks

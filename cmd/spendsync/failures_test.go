@@ -223,7 +223,7 @@ var failures = []endOfFailure{
 	{name: "a header for a key", breaks: set("API_KEY=Bearer adv_key"), code: exit.Usage,
 		first: `SPENDSYNC_API_KEY begins with "Bearer"; write the key without it`, last: inConfig},
 	{name: "a page of a gateway", breaks: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.HTML}) },
-		code:  exit.Unreachable,
+		code:  exit.Contract,
 		first: "A page for people answers at SPENDSYNC_REPORT_URL in place of the report: Be right back",
 		last:  "check that no proxy, gateway or login page answers there"},
 	{name: "a missing file of the key", breaks: set("API_KEY=", "API_KEY_FILE=/nowhere/key"), code: exit.Usage,

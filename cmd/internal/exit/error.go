@@ -69,6 +69,8 @@ func Of(err error) int {
 		return Storage
 	case errors.Is(err, context.Canceled):
 		return Stopped
+	case errors.Is(err, extract.ErrPage):
+		return Contract
 	case errors.Is(err, extract.ErrUnavailable):
 		return Unreachable
 	case errors.Is(err, extract.ErrContract), errors.Is(err, extract.ErrUnreachable), errors.As(err, &unproven):

@@ -26,7 +26,7 @@ var pageFaults = []struct {
 	{"cut/chunked", adsim.Fault{Kind: adsim.Cut, Chunked: true, After: 100}, exit.Unreachable, "the reply was cut off"},
 	{"cut/reset", adsim.Fault{Kind: adsim.Reset, After: 300}, exit.Unreachable, "connection reset"},
 	{"body/second object", adsim.Fault{Kind: adsim.Trailing}, exit.Contract, "after the end of the reply"},
-	{"body/html", adsim.Fault{Kind: adsim.HTML}, exit.Unreachable, "Be right back"},
+	{"body/html", adsim.Fault{Kind: adsim.HTML}, exit.Contract, "Be right back"},
 	{"body/html 502", adsim.Fault{Kind: adsim.HTML, Status: 502}, exit.Unreachable, "status 502"},
 	{"body/null", adsim.Fault{Kind: adsim.Body, Value: "null"}, exit.Contract, "the reply begins \"null\""},
 	{"body/empty", adsim.Fault{Kind: adsim.Body}, exit.Unreachable, "the reply is empty"},

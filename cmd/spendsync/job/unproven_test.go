@@ -23,7 +23,7 @@ func TestUnproven_SettingsAreStored(t *testing.T) {
 		fault adsim.Fault
 		code  int
 	}{
-		"no JSON":  {adsim.Fault{Kind: adsim.HTML, Query: days}, exit.Unreachable},
+		"no JSON":  {adsim.Fault{Kind: adsim.HTML, Query: days}, exit.Contract},
 		"500":      {adsim.Fault{Kind: adsim.Status, Status: 500, Query: days}, exit.Unreachable},
 		"password": {adsim.Fault{Kind: adsim.Status, Status: 401, Query: days}, exit.Auth},
 		"a text": {adsim.Fault{Kind: adsim.WrongType, Query: days, Row: -1, Column: "total_spend", Value: `"12,5"`},
