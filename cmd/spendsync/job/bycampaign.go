@@ -65,13 +65,13 @@ func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayR
 }
 
 // untilComplete calls add once for each ID in the lists. It starts the next list only while fewer rows came than
-// expected (all).
+// expected (all). Rows without an ID cannot be requested by it.
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {
 	asked, was := map[string]bool{}, read.received()
 	for _, list := range lists {
 		for _, id := range slices.Sorted(slices.Values(list())) {
-			if asked[id] || !extract.IsID(id) {
+			if read.hasNameless = read.hasNameless || id == ""; asked[id] || id == "" {
 				continue
 			}
 			asked[id] = true

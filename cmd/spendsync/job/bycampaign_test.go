@@ -17,8 +17,9 @@ import (
 )
 
 // reordered answers questions for the rows of a day from whole ones, with the rows in another order for each request
-// that does not name what is asked for; edit changes the rows that a request may see.
-func (w *world) reordered(edit func(q url.Values, rows []json.RawMessage) []json.RawMessage) {
+// that does not name what is asked for; edit changes the rows that a request may see. renamed is empty, or the ID of a
+// campaign and the one that the report has in its place.
+func (w *world) reordered(edit func(q url.Values, rows []json.RawMessage) []json.RawMessage, renamed ...string) {
 	asked := uint64(0)
 	w.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
 		q := r.URL.Query()
@@ -29,6 +30,9 @@ func (w *world) reordered(edit func(q url.Values, rows []json.RawMessage) []json
 		all := r.URL.Query()
 		all.Set("page", "1")
 		all.Set("page_size", "10000")
+		if len(renamed) > 0 && q.Get("campaign_id") == renamed[1] {
+			all.Set("campaign_id", renamed[0])
+		}
 		whole.URL.RawQuery = all.Encode()
 		resp, err := w.service.Transport().RoundTrip(whole)
 		if err != nil || resp.StatusCode != http.StatusOK {
@@ -37,6 +41,9 @@ func (w *world) reordered(edit func(q url.Values, rows []json.RawMessage) []json
 		var body map[string]json.RawMessage
 		var rows []json.RawMessage
 		text, err := io.ReadAll(resp.Body)
+		if len(renamed) > 0 {
+			text = bytes.ReplaceAll(text, []byte(`"`+renamed[0]+`"`), []byte(`"`+renamed[1]+`"`))
+		}
 		if err == nil {
 			err = json.Unmarshal(text, &body)
 		}
@@ -135,4 +142,41 @@ func TestByCampaign_AServiceThatIgnoresTheFilter(t *testing.T) {
 	}
 	w.transport = nil
 	w.wantTruth()
+}
+
+// TestByCampaign_AnIDOfAnyForm is requested, so that no row of its campaign is missing, on an open day either. Rows
+// without a campaign cannot be requested, so an open day with some keeps its stored rows.
+func TestByCampaign_AnIDOfAnyForm(t *testing.T) {
+	for name, id := range map[string]string{"percent": "C1%3", "hash": "C1#3", "slash": "C1/3", "none": ""} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(c *adsim.Config) { c.RowsPerDay = 60 })
+			w.first()
+			rows := func(campaign string) string {
+				return w.ask("SELECT count(*), count(*) FILTER (campaign_id = '%s') FROM spend_daily "+
+					"WHERE report_date = '%s'", campaign, w.today())
+			}
+			first := w.ask("SELECT min(campaign_id) FROM spend_daily WHERE report_date = '%s'", w.today())
+			want := rows(first)
+			if id == "" {
+				w.reordered(func(q url.Values, rows []json.RawMessage) []json.RawMessage {
+					if q.Get("campaign_id") != "" {
+						return rows
+					}
+					return append(rows, json.RawMessage(`{"creative_id":"C9-001","total_spend":0}`))
+				})
+				id = first
+			} else {
+				w.reordered(nil, first, id)
+			}
+			w.job.Plan.PageSize, w.job.Plan.YoungDays = 20, 1
+			res := w.ran()
+			isReported := strings.Contains(w.log.String(), "rows without a campaign or creative cannot be requested")
+			if isReported != (name == "none") {
+				t.Errorf("rows without a campaign are reported: %t", isReported)
+			}
+			if got := rows(id); got != want {
+				t.Errorf("%s rows in all and of campaign %s are stored, want %s: %s", got, id, want, res.Run.Message.V)
+			}
+		})
+	}
 }

@@ -30,6 +30,8 @@ type dayRead struct {
 	hash      string
 	spending  int64  // rows with spend
 	noSum     string // why the service gives no control total
+	// hasNameless: earlier reads had rows without a campaign or creative, which a reading by campaigns cannot request.
+	hasNameless bool
 	// isSumOfStored: the control total equals the sum of the stored rows, and the rows of this read are different.
 	isSumOfStored bool
 }

@@ -33,7 +33,7 @@ func (read *dayRead) checkProof(with comparison) error {
 // whyUnproven returns why a read is not proven; empty: it is.
 func (read *dayRead) whyUnproven(with comparison) string {
 	want, text, isCounted := read.counted(with.service)
-	isConfirmed := read.Control == schema.ControlMatched || !read.isOver(with.day)
+	isConfirmed := read.Control == schema.ControlMatched || !read.isOver(with.day) && !read.hasNameless
 	switch {
 	case read.evidence.Against != "":
 		return read.evidence.Against
@@ -121,6 +121,9 @@ func (read *dayRead) losesMost(stored *manifest.Day) bool {
 
 // unproven returns the error for a read that is not proven.
 func (read *dayRead) unproven(with comparison, why string) error {
+	if read.hasNameless {
+		why += "; rows without a campaign or creative cannot be requested by themselves"
+	}
 	if read.noSum != "" {
 		why += "; the service gives no sum of its own: " + read.noSum
 	}

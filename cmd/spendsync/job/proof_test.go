@@ -104,6 +104,15 @@ func TestWeigh(t *testing.T) {
 		"by campaign, the sum": {edit: func(r *dayRead) {
 			r.DayRows.Pieces, r.evidence.Total, r.Control = []schema.Piece{{Campaign: "C1"}}, 6, schema.ControlMatched
 		}},
+		"by campaign, an open day": {edit: func(r *dayRead) {
+			r.DayRows.Pieces, r.evidence.Total, r.at = []schema.Piece{{Campaign: "C1"}}, 6,
+				schema.InstantOf(schema.Date(20000).Start())
+		}},
+		"by campaign, an open day with rows without one": {edit: func(r *dayRead) {
+			r.DayRows.Pieces, r.evidence.Total, r.at = []schema.Piece{{Campaign: "C1"}}, 6,
+				schema.InstantOf(schema.Date(20000).Start())
+			r.hasNameless = true
+		}, against: "total_rows is 6"},
 	} {
 		rows := 5
 		if c.isEmpty {
