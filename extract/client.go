@@ -38,6 +38,9 @@ type Options struct {
 	// Authorize sets the Authorization header. It is never called at the same
 	// time as Reload.
 	Authorize func(*http.Request)
+	// Beside returns the Authorization header of another interface of the service, whose credentials are removed from
+	// replies like those of Authorize. It may be nil.
+	Beside func() string
 	// Reload is called after a 401. It reads the credentials again and reports
 	// whether they changed; if so the request gets one more try. It may be nil.
 	Reload func() bool
@@ -125,7 +128,7 @@ func NewClient(o Options) (*Client, error) {
 		limit:     newLimiter(o.PerMinute),
 		inFlight:  newInFlight(),
 	}
-	c.keys.authorize, c.keys.reload = o.Authorize, o.Reload
+	c.keys.authorize, c.keys.reload, c.keys.beside = o.Authorize, o.Reload, o.Beside
 	c.timeout.Store(int64(cmp.Or(o.Timeout, defaultTimeout)))
 	c.breaker = &breaker{budget: c.budget, silent: max(c.budget, 5*time.Duration(c.timeout.Load()))}
 	if c.log == nil {
@@ -205,6 +208,7 @@ type credentials struct {
 	good      int // the version that was last accepted, plus 1; 0: none, or it was refused since
 	authorize func(*http.Request)
 	reload    func() bool
+	beside    func() string                  // see [Options.Beside]
 	secrets   atomic.Pointer[redact.Secrets] // of the latest request
 }
 
@@ -336,11 +340,15 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 	return nil, unread(r, err)
 }
 
-// secretsOf returns the secrets of a request's credentials.
+// secretsOf returns the secrets of a request's credentials, and of those of the other interface.
 func (k *credentials) secretsOf(req *http.Request) *redact.Secrets {
+	headers := []string{req.Header.Get("Authorization")}
+	if k.beside != nil {
+		headers = append(headers, k.beside())
+	}
 	s := k.secrets.Load()
-	if !s.IsOf(req) {
-		s = redact.Of(req)
+	if !s.IsOf(headers...) {
+		s = redact.Of(headers...)
 		k.secrets.Store(s)
 	}
 	return s

@@ -33,8 +33,9 @@
 //   - No window of 60 seconds has more requests than allowed, retries included. A pause that the service asks one
 //     request for delays all requests of the client.
 //   - All replies that are being read take at most 64 MiB together.
-//   - Credentials go only to the configured host, and into no error and no log. If credentials were accepted in this
-//     run and are refused later, the client asks a few times more.
+//   - Credentials go only to the configured host, and into no error, no log and no reply that is handed on; so do those
+//     of the other interface. If credentials were accepted in this run and are refused later, the client asks a few
+//     times more.
 //   - Every read ends: with its answer, with an error, or with its context. All requests of a client share one budget
 //     of waiting. An answer after a wait refills it; once it is used up, each question is sent only once.
 //

@@ -21,12 +21,12 @@ import (
 // redacted replaces a secret.
 const redacted = "[redacted]"
 
-// Secrets are the credentials of a request, in each of the forms in which a service may repeat them: plain, escaped,
+// Secrets are credentials, in each of the forms in which a service may repeat them: plain, escaped,
 // percent-encoded and in base64, alone or as part of more. It cannot see a secret that is cut, reversed or encrypted.
 type Secrets struct {
-	header string         // the Authorization header
-	stored *regexp.Regexp // matches secrets in a reply that is stored
-	shown  *regexp.Regexp // matches secrets in a text for people
+	headers []string       // the Authorization headers
+	stored  *regexp.Regexp // matches secrets in a reply that is stored
+	shown   *regexp.Regexp // matches secrets in a text for people
 	// parts are strings of which every text that stored matches contains at least one, once its escapes are decoded.
 	// They make the search fast.
 	parts [][]byte
@@ -36,20 +36,24 @@ type Secrets struct {
 // people, where a part of another word may be hidden, too.
 const minStored, minShown = 6, 4
 
-// Of returns the secrets of a request's credentials: the token and, for HTTP Basic, the password, alone and together
-// with the user name, which is not a secret by itself.
-func Of(req *http.Request) *Secrets {
-	s := &Secrets{header: req.Header.Get("Authorization")}
-	scheme, token, _ := strings.Cut(s.header, " ")
-	stored, shown, inBase64 := []string{token}, []string{token}, []string{token}
-	if strings.EqualFold(scheme, "Basic") {
+// Of returns the secrets in Authorization headers: the token and, for HTTP Basic, the password, alone and together with
+// the user name, which is not a secret by itself.
+func Of(headers ...string) *Secrets {
+	s := &Secrets{headers: headers}
+	var stored, shown, inBase64 []string
+	for _, header := range headers {
+		scheme, token, _ := strings.Cut(header, " ")
+		stored, shown, inBase64 = append(stored, token), append(shown, token), append(inBase64, token)
+		if !strings.EqualFold(scheme, "Basic") {
+			continue
+		}
 		both, _ := base64.StdEncoding.DecodeString(token)
 		_, password, _ := strings.Cut(string(both), ":")
 		stored = append(stored, strings.TrimRight(token, "="), urlBase64.Replace(token), string(both))
 		shown, inBase64 = append(shown, password), append(inBase64, password)
 		switch {
 		case len(password) < minStored:
-			inBase64[1] = string(both)
+			inBase64[len(inBase64)-1] = string(both)
 		case !maybeData(password):
 			stored = append(stored, password)
 		}
@@ -68,10 +72,8 @@ func Of(req *http.Request) *Secrets {
 	return s
 }
 
-// IsOf reports whether the secrets are those of a request.
-func (s *Secrets) IsOf(req *http.Request) bool {
-	return s != nil && s.header == req.Header.Get("Authorization")
-}
+// IsOf reports whether the secrets are those in some headers.
+func (s *Secrets) IsOf(headers ...string) bool { return s != nil && slices.Equal(s.headers, headers) }
 
 // addParts adds the ends of texts. The beginnings may be the same for all keys.
 func (s *Secrets) addParts(texts ...string) {

@@ -25,34 +25,39 @@ type ClientOptions struct {
 
 // ReportClient returns a client of the spend report.
 func (c *Config) ReportClient(o ClientOptions) (*extract.Client, error) {
-	return c.client("REPORT_URL", extract.Options{Name: Report, BaseURL: c.ReportURL}, o, func(k Credentials) string {
-		return "Basic " + base64.StdEncoding.EncodeToString([]byte(k.User+":"+string(k.ReportPassword)))
-	})
+	return c.client("REPORT_URL", extract.Options{Name: Report, BaseURL: c.ReportURL}, o, Credentials.report,
+		Credentials.api)
 }
 
 // AdvertiserClient returns a client of the advertiser API. All its requests share one limit, because the service counts
 // requests by key.
 func (c *Config) AdvertiserClient(o ClientOptions) (*extract.Client, error) {
 	return c.client("ADVERTISER_URL", extract.Options{Name: API, BaseURL: c.AdvertiserURL,
-		PerMinute: c.RequestsPerMinute}, o, func(k Credentials) string { return "Bearer " + string(k.APIKey) })
+		PerMinute: c.RequestsPerMinute}, o, Credentials.api, Credentials.report)
 }
 
+// report and api return the Authorization headers of the two interfaces.
+func (k Credentials) report() string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(k.User+":"+string(k.ReportPassword)))
+}
+
+func (k Credentials) api() string { return "Bearer " + string(k.APIKey) }
+
 // client returns a client that authorizes its requests. After a 401 it reads the credentials again once, in case they
-// were rotated.
-func (c *Config) client(variable string, e extract.Options, o ClientOptions, header func(Credentials) string) (
-	*extract.Client, error) {
+// were rotated. header returns the client's own Authorization header, and beside that of the other interface.
+func (c *Config) client(variable string, e extract.Options, o ClientOptions, header,
+	beside func(Credentials) string) (*extract.Client, error) {
 	k, err := c.credentials()
 	if err != nil {
 		return nil, err
 	}
-	var value atomic.Pointer[string] // may be replaced during requests
-	now := header(k)
-	value.Store(&now)
-	e.Authorize = func(r *http.Request) { r.Header.Set("Authorization", *value.Load()) }
+	var value atomic.Pointer[Credentials] // may be replaced during requests
+	value.Store(&k)
+	e.Authorize = func(r *http.Request) { r.Header.Set("Authorization", header(*value.Load())) }
+	e.Beside = func() string { return beside(*value.Load()) }
 	e.Reload = func() bool {
-		k, err := c.credentials()
-		again := header(k)
-		return err == nil && *value.Swap(&again) != again
+		again, err := c.credentials()
+		return err == nil && header(*value.Swap(&again)) != header(again)
 	}
 	e.Timeout, e.TimeoutName, e.RetryBudget = c.HTTPTimeout, Prefix+"HTTP_TIMEOUT", c.RetryBudget
 	e.AllowHTTP, e.Service, e.Log = c.AllowHTTP, c.assumed, o.Log

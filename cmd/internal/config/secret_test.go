@@ -2,15 +2,19 @@ package config
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/extract"
 )
 
 const (
@@ -71,5 +75,49 @@ func TestSecret_Files(t *testing.T) {
 	if _, err := ReadSecret("API_KEY", canaryKey, filepath.Join(dir, "bare")); err == nil ||
 		strings.Contains(err.Error(), "cAn4ry") {
 		t.Errorf("both: %v", err)
+	}
+}
+
+// echo answers each request with a text.
+type echo string
+
+func (e echo) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, ContentLength: int64(len(e)), Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(string(e)))}, nil
+}
+
+// TestClients_HandOnNoSecret: a reply of either interface holds no secret of the other one.
+func TestClients_HandOnNoSecret(t *testing.T) {
+	c, err := Read(t.Context(), []string{Prefix + "ADVERTISER_URL=https://a.test", Prefix + "REPORT_URL=https://r.test",
+		Prefix + "API_KEY=" + canaryKey, Prefix + "REPORT_USER=ann", Prefix + "REPORT_PASSWORD=" + canaryPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	basic := base64.StdEncoding.EncodeToString([]byte("ann:" + canaryPassword))
+	said, _ := json.Marshal(canaryKey + " " + canaryPassword + " " + basic)
+	api, err := c.AdvertiserClient(ClientOptions{Transport: echo(`{"id":"C1","name":` + string(said) + `}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	campaign, err := api.Campaign(t.Context(), "C1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := c.ReportClient(ClientOptions{Transport: echo(`{"columns":["date","campaign_id","creative_id",` +
+		`"source_id","total_spend","clicks","impressions","conversions"],"data":[{"campaign_name":` + string(said) +
+		`}]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := string(campaign.Raw)
+	for page, err := range report.Spend(t.Context(), extract.SpendQuestion{}, &extract.Evidence{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw += "\n" + string(page.Raw)
+	}
+	const hidden = `name":"[redacted] [redacted] [redacted]"`
+	if strings.Contains(raw, "cAn4ry") || strings.Contains(raw, basic) || strings.Count(raw, hidden) != 2 {
+		t.Errorf("the replies show a secret: %s", raw)
 	}
 }
