@@ -117,11 +117,13 @@ func runsSQL(runs []schema.Run) string {
 func noteRows(account string, notes []manifest.Note) (rows []schema.Note) {
 	for _, n := range notes {
 		row := schema.Note{AccountID: account, Name: n.Name, IsStanding: n.IsAccepted(), Runs: n.Runs,
-			SizePercent: schema.Null[int64]{V: n.Size, Valid: n.Size > 0},
+			SizePercent: schema.Null[int64]{V: n.Size, Valid: n.Size > 0 && !n.IsCount},
 			FirstSeenAt: n.FirstSeenAt, LastSeenAt: n.LastSeenAt, Message: n.Message, RunID: n.RunID}
 		if n.Accepted != nil {
 			row.Decision, row.AcceptedAt = schema.Some(schema.NoteAccepted), schema.Some(n.Accepted.At)
-			row.AcceptedPercent = schema.Some(n.Accepted.Size)
+			if row.AcceptedPercent = schema.Some(n.Accepted.Size); n.IsCount {
+				row.AcceptedPercent.V = 0
+			}
 		}
 		rows = append(rows, row)
 	}

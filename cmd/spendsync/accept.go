@@ -59,14 +59,14 @@ func noteState(n manifest.Note, c *call) string {
 		if n.Size == 0 {
 			return "not accepted"
 		}
-		return fmt.Sprintf("%d %%, not accepted", n.Size)
+		return n.SizeText(n.Size) + ", not accepted"
 	}
 	text := fmt.Sprintf("accepted %s ago", cli.Age(c.now().Sub(n.Accepted.At.Time())))
 	if n.Accepted.Size > 0 {
-		text += fmt.Sprintf(" up to %d %%", n.Accepted.Size)
+		text += " up to " + n.SizeText(n.Accepted.Size)
 	}
 	if !n.IsAccepted() {
-		text += fmt.Sprintf(", and it is %d %% now", n.Size)
+		text += ", and it is " + n.SizeText(n.Size) + " now"
 	}
 	return text
 }

@@ -17,9 +17,10 @@ import (
 type Note struct {
 	Name    string `json:"name"`    // for example report.day-total.above; the date, if a person accepted a day
 	Message string `json:"message"` // from the last run that saw the difference
-	// Size is the size of the largest difference, in percent, rounded up; 0: it has no size.
+	// Size is the size of the largest difference, in percent, rounded up, or a number of entities; 0: it has no size.
 	Size        int64          `json:"size,omitzero"`
-	Runs        int64          `json:"runs"` // number of runs that saw it
+	IsCount     bool           `json:"is_count,omitzero"` // Size is a number of entities
+	Runs        int64          `json:"runs"`              // number of runs that saw it
 	FirstSeenAt schema.Instant `json:"first_seen_at"`
 	LastSeenAt  schema.Instant `json:"last_seen_at"`
 	Accepted    *Acceptance    `json:"accepted,omitempty"` // nil: not accepted
@@ -35,13 +36,21 @@ type Note struct {
 // Acceptance limits what a person has accepted: a difference up to a size, or a day with its present content.
 type Acceptance struct {
 	At   schema.Instant `json:"at"`
-	Size int64          `json:"size,omitzero"` // in percent
+	Size int64          `json:"size,omitzero"` // as [Note.Size]
 	Day  string         `json:"content_hash,omitempty"`
 }
 
 // IsAccepted reports whether a person has accepted the note, and it has not grown since. Such a note ends no run with
 // exit 4.
 func (n Note) IsAccepted() bool { return n.Accepted != nil && n.Size <= n.Accepted.Size }
+
+// SizeText returns a size of the note for people.
+func (n Note) SizeText(size int64) string {
+	if n.IsCount {
+		return fmt.Sprint(size)
+	}
+	return fmt.Sprintf("%d %%", size)
+}
 
 // IsOfDays reports whether the note is about stored days. Those notes follow from the manifest alone.
 func (n Note) IsOfDays() bool { return strings.HasPrefix(n.Name, reportForms) }
@@ -100,7 +109,7 @@ func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes
 	}
 	n.Accepted, text = &Acceptance{At: at, Size: n.Size}, "accepted "+name
 	if n.Size > 0 {
-		text += fmt.Sprintf(" up to %d %%", n.Size)
+		text += " up to " + n.SizeText(n.Size)
 	}
 	return notes, text, true
 }
@@ -145,8 +154,8 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	notes := Notes{}
 	for _, n := range a.Notes {
 		if _, seenNow := all[n.Name]; !seenNow && a.stays(n, at) {
-			if !a.Own.finds(n.Name) {
-				n.Size = 0 // no such difference now
+			if !a.Own.finds(n.Name) && !n.IsCount {
+				n.Size = 0 // no such difference now; a run that could not count keeps the last count
 			}
 			notes = append(notes, n)
 		}

@@ -35,6 +35,7 @@ func TestAccount_See(t *testing.T) {
 	yes := &Acceptance{At: 3, Size: 7}
 	a := &Account{Notes: []Note{
 		{Name: "accepted", Accepted: yes, Size: 5, Runs: 1, LastSeenAt: ago(100 * noteLasts), RunID: "R1"},
+		{Name: "counted", Size: 5, IsCount: true, Runs: 2, LastSeenAt: ago(1), RunID: "R1"},
 		{Name: "lately", Runs: 2, LastSeenAt: ago(noteLasts - time.Microsecond), RunID: "R1"},
 		{Name: "long ago", Runs: 9, LastSeenAt: ago(noteLasts), RunID: "R1"},
 		{Name: "of version 11", Decision: schema.NoteAccepted, Runs: 9, LastSeenAt: ago(1), RunID: "R1"},
@@ -46,7 +47,7 @@ func TestAccount_See(t *testing.T) {
 	got := a.see(map[string]Note{"seen": {Message: "now"}, "of version 11": {Size: 9}, "new": {}}, at, "R2")
 	accepted := a.Notes[0]
 	accepted.Size = 0
-	want := Notes{accepted, a.Notes[1],
+	want := Notes{accepted, a.Notes[1], a.Notes[2],
 		{Name: "new", Runs: 1, FirstSeenAt: at, LastSeenAt: at, RunID: "R2"},
 		{Name: "of version 11", Size: 9, Accepted: &Acceptance{At: ago(1), Size: 9}, Runs: 10, LastSeenAt: at,
 			RunID: "R2"},
@@ -58,8 +59,8 @@ func TestAccount_See(t *testing.T) {
 		t.Errorf("the notes before are %+v now", a.Notes)
 	}
 	a.Notes = got // published twice by this run
-	if again := a.see(map[string]Note{"seen": {Message: "now"}}, at, "R2"); again[4].Runs != 5 {
-		t.Errorf("%+v", again[4])
+	if again := a.see(map[string]Note{"seen": {Message: "now"}}, at, "R2"); again[5].Runs != 5 {
+		t.Errorf("%+v", again[5])
 	}
 }
 

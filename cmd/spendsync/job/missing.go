@@ -73,13 +73,12 @@ func (n *settingsReader) askForMissing(
 		})
 	}
 	_ = g.Wait() // the errors are in errs
-	var alive []string
 	for i, id := range ids[:asked] {
 		switch err := errs[i]; {
 		case err == nil:
 			answered(entities[i], id)
 			if !transform.Archived(n.s.Service, entities[i]) {
-				alive = append(alive, id)
+				n.settings.unlisted[what] = append(n.settings.unlisted[what], id)
 			}
 		case errors.Is(err, extract.ErrNotFound):
 			n.settings.notThere[id] = true
@@ -90,11 +89,6 @@ func (n *settingsReader) askForMissing(
 		case ctx.Err() == nil:
 			n.fail(what, id, "failed", err)
 		}
-	}
-	if len(alive) > 0 {
-		n.fail("listing", list, "incomplete", fmt.Errorf(
-			"the listing lacks %s, which the service has: asked for one by one, it answers; its history stays open",
-			someOf(what, alive)))
 	}
 	if left := len(ids) - asked; left > 0 {
 		n.fail("listing", list, "incomplete", fmt.Errorf(

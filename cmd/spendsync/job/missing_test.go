@@ -159,6 +159,54 @@ func TestMissing_WhatAnswersGoesOn(t *testing.T) {
 	w.wantWell(e, 0)
 }
 
+// TestMissing_UnlistedEntitiesCanBeAccepted: a list that lacks what the service has ends each run with exit 4 until a
+// person accepts the note of its kind, up to the number of entities.
+func TestMissing_UnlistedEntitiesCanBeAccepted(t *testing.T) {
+	w, e := missingWorld(t, func(c *adsim.Config) { c.Campaigns = 9 })
+	hidden := strings.Fields(w.ask("SELECT campaign_id FROM campaign_history WHERE is_current " +
+		"AND status <> 'archived' ORDER BY 1 LIMIT 2"))
+	creative, lacks := w.ask(liveCreative+" AND campaign_id NOT IN ('%s')", strings.Join(hidden, "','")), hidden[:1]
+	e.edit = func(path, body string) (int, string) {
+		switch {
+		case path == "campaigns":
+			return 0, without(t, body, "campaigns", lacks...)
+		case strings.HasSuffix(path, "/creatives"):
+			return 0, without(t, body, "creatives", creative)
+		}
+		return 0, body
+	}
+	accept := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			res, err := w.next().Accept(t.Context(), name, false, func(known []string) error {
+				return fmt.Errorf("it is none of %q", known)
+			})
+			w.want(res, err, exit.OK, "accepted "+name+" up to "+strconv.Itoa(len(lacks)))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	sync := func(code int, says ...string) {
+		t.Helper()
+		w.service.Advance(time.Minute)
+		w.sync(code, says...)
+	}
+	for range 2 {
+		sync(exit.Partial, "repair accept settings.campaign.unlisted", "repair accept settings.creative.unlisted")
+	}
+	accept("settings.campaign.unlisted", "settings.creative.unlisted")
+	sync(exit.OK, "2 accepted differences")
+	if got := w.ask("SELECT count(*) FROM ops.note WHERE is_standing AND size_percent IS NULL"); got != "2" {
+		t.Errorf("%s notes are accepted, want 2", got)
+	}
+	lacks = hidden
+	sync(exit.Partial, "the listing lacks 2 campaigns")
+	accept("settings.campaign.unlisted")
+	sync(exit.OK)
+	w.wantWell(e, 0)
+}
+
 // TestMissing_WhatTheServiceNoLongerHasEnds: an entity is deleted if two complete lists lack it and its own request is
 // answered with 404 twice; the exit code is 0. The parts of a campaign end with it, and are restored with it.
 func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {

@@ -29,7 +29,8 @@ type finding struct {
 	// accepts all of them, the finding is still shown but no longer makes a run exit with code 4. Only findings whose
 	// data is stored have notes.
 	notes   []string
-	untried bool // it was not tried, because something else failed
+	size    int64 // number of entities that the notes are about; 0: the notes have no size
+	untried bool  // it was not tried, because something else failed
 }
 
 // severity is how grave a finding is.

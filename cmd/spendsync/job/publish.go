@@ -164,9 +164,9 @@ func (r *run) seenNotes() map[string]manifest.Note {
 	for _, f := range r.tally.findings {
 		for _, name := range f.notes {
 			if _, was := seen[name]; !was {
-				seen[name] = manifest.Note{Message: f.String()}
+				seen[name] = manifest.Note{Message: f.String(), Size: f.size, IsCount: f.size > 0}
 			}
-			if r.s.storedAccount().Accepts(name, 0) && !slices.Contains(r.tally.accepted, name) {
+			if r.s.storedAccount().Accepts(name, f.size) && !slices.Contains(r.tally.accepted, name) {
 				r.tally.accepted = append(r.tally.accepted, name)
 			}
 		}

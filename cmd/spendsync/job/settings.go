@@ -29,6 +29,7 @@ type settings struct {
 	reported  []transform.ReportCreative // creatives that the report names
 	readKeys  map[string]map[string]bool // by stream: the keys whose values were read
 	looked    map[[2]string]bool         // by type and ID, as in ops.entity_read: requested entities
+	unlisted  map[string][]string        // by kind: entities that the service has and a complete list lacks
 
 	// Set once the settings are staged:
 	unread      []string              // fields whose stored values stay current
@@ -56,7 +57,7 @@ type readCampaign struct {
 
 func newSettings() *settings {
 	return &settings{campaigns: map[string]*readCampaign{}, notThere: map[string]bool{}, rows: map[string]any{},
-		readKeys: map[string]map[string]bool{}, looked: map[[2]string]bool{}}
+		readKeys: map[string]map[string]bool{}, looked: map[[2]string]bool{}, unlisted: map[string][]string{}}
 }
 
 // readingsOf returns the readings of a table's entities, by ID.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -260,6 +261,14 @@ func (n *settingsReader) judge(campaigns int) {
 	}
 	if !l.Complete && l.Why != "" {
 		n.fail("listing", "campaigns", "incomplete", errors.New(l.Why))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(n.settings.unlisted)) {
+		ids := n.settings.unlisted[kind]
+		note := noteName("settings", kind, "unlisted")
+		n.settings.findings = append(n.settings.findings, finding{what: "listing " + kind + "s", severity: differs,
+			notes: []string{note}, size: int64(len(ids)), err: fmt.Errorf("the listing lacks %s, which the service "+
+				"has: asked for one by one, it answers, and its history goes on. The listing may lack new ones, too; "+
+				"'spendsync repair accept %s' accepts up to %d", someOf(kind, ids), note, len(ids))})
 	}
 	if overdue := slices.Sorted(slices.Values(n.settings.overdue)); len(overdue) > 0 {
 		n.settings.findings = append(n.settings.findings, finding{what: "settings", err: fmt.Errorf(
