@@ -17,23 +17,24 @@ import (
 // errTwice reports that there are two budgets for one kind of change.
 var errTwice = errors.New("there twice")
 
-// Account makes a row of the balance and rows of the limits, seen at seenAt. It also returns the account that the key
-// acts on, and whether the key can make changes. limits and balance may be zero Entities if they were not read; me may
-// not.
+// Account makes a row of the balance and rows of the limits, seen at seenAt. It also returns the account that the API
+// key acts on, and whether the API key can make changes. limits and balance are zero Entities if they were not read; me
+// is required.
 //
 // The description lists the facts of the three replies but names few of their keys. So each value is looked up under
 // the keys of the sections me, balance and limits of service.yaml; the first key that exists counts:
 //
-//   - The account is a text or a whole number under a key of me.account or me.owner, or in an object there under one of
-//     these keys or id. It may be within an object of me.parts. A bare id in the reply may be the key's own, so it is
-//     not used. If no account is found, the reply is refused, and the error lists its keys.
-//   - Whether the key can make changes: a boolean under can_write; the reverse under read_only; or texts under scope:
-//     yes if one contains write, else no if one contains read.
-//   - The balance and the facts about it are in the reply or within an object of balance.parts. The balance may be
-//     negative.
-//   - The limits are a list under limits.lists, directly or within an object there; or a map there; or the reply itself
-//     as a map. The kind of a limit is under limits.kind, or is its key in the map. The time of its reset may be given
-//     once for the whole reply. If used is missing and left is there, used is the difference.
+//   - The account is a text or a whole number under a key that me.account or me.owner lists. Or there is an object
+//     under that key, which has the account under one of these keys or under id. All of this may be within an object
+//     under a key of me.parts. A bare id in the reply is not used, because it may be the API key's own. If no account
+//     is found, the reply is refused, and the error lists its keys.
+//   - Whether the API key can make changes: a boolean under can_write; the reverse under read_only; or texts under
+//     scope: yes if one contains write, else no if one contains read.
+//   - The balance and the facts about it are in the reply or within an object under a key of balance.parts. The balance
+//     may be negative.
+//   - The limits are a list or a map under a key of limits.lists, or a list within an object under such a key; or the
+//     reply itself is the map. The kind of a limit is under limits.kind, or is its key in the map. The time of its
+//     reset may be given once for the whole reply. If used is missing and left exists, used is allowed minus left.
 //
 // The meaning of null and of a missing key:
 //
@@ -45,8 +46,8 @@ var errTwice = errors.New("there twice")
 //	can make changes              NULL            NULL, and can_write is unread
 //
 // Payment mode and status are in lower case; other texts are as received. Any other value is refused and its column is
-// unread. A limit without any number is refused. The three replies are independent: what is not understood of one does
-// not affect the others. The raw column has all three.
+// unread. A limit without any number is refused. An error in one of the three replies does not affect the values of
+// another. The raw column has all three replies.
 func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c SettingsContext) AccountRead {
 	key := newAccountReader(c.Service)
 	out := AccountRead{Ref: key.account(me), CanWrite: key.canWrite(me)}
@@ -71,8 +72,8 @@ type AccountRead struct {
 	Limits   []schema.AccountLimit
 	Decoded  // the fields of Snapshot and Limits
 
-	Ref      string            // the account that the key acts on; empty if the reply does not name it
-	CanWrite schema.Null[bool] // whether the key can make changes
+	Ref      string            // the account that the API key acts on; empty: the reply names none
+	CanWrite schema.Null[bool] // whether the API key can make changes
 	Key      Decoded           // the fields of Ref and CanWrite
 }
 
@@ -89,20 +90,20 @@ func newAccountReader(s *service.Service) *accountReader {
 		service: s}}
 }
 
-// inside returns a reader of an object within a reply, by the names of a section.
+// inside returns a reader of an object within a reply, with the keys of a section of the service file.
 func (a *accountReader) inside(section string, fields map[string]extract.Value) reader {
 	return reader{entityContext: a.entityContext}.inside(section, fields)
 }
 
-// spread returns a reader of an entity by the names of a section. Values may be in the objects under the section's
-// parts; these have precedence, because a key next to such an object may mean something else.
+// spread returns a reader of an entity, with the keys of a section of the service file. It looks first in the objects
+// under the section's parts, then in the entity itself: a key next to such an object may mean something else.
 func (a *accountReader) spread(section string, e extract.Entity) reader {
 	outer := maps.Clone(e.Fields)
 	r := reader{entityContext: a.entityContext, section: section}
 	for _, name := range r.names("parts") {
 		if inner, ok := outer[name].Object(); ok {
 			r.from = append(r.from, inner)
-			delete(outer, name) // it is an object, not a value
+			delete(outer, name) // an object, not a value
 		}
 	}
 	r.from = append(r.from, outer)
@@ -113,7 +114,7 @@ func (a *accountReader) keyInfo(me extract.Entity) reader {
 	return a.spread("me", me)
 }
 
-// account returns the account that the key acts on.
+// account returns the account that the API key acts on.
 func (a *accountReader) account(me extract.Entity) string {
 	r := a.keyInfo(me)
 	ids, owners := r.names("account"), r.names("owner")
@@ -153,8 +154,8 @@ func (a *accountReader) accountID(v extract.Value) (string, error) {
 	return id, err
 }
 
-// nameMissing refuses columns for which a reply has no known key. The error lists the keys of the reply and the line
-// for another name.
+// nameMissing refuses columns for which a reply has no known key. The error lists the keys of the reply, and names the
+// line of the service file that adds another key.
 func (a *accountReader) nameMissing(e extract.Entity, section string, columns ...string) {
 	r := a.spread(section, e)
 	for _, column := range columns {
@@ -216,7 +217,7 @@ func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 	return a.withoutTwins(lims)
 }
 
-// withoutTwins removes kinds with two budgets, because it is unknown which one applies.
+// withoutTwins removes kinds with two budgets, because it is unknown which budget applies.
 func (a *accountReader) withoutTwins(lims []schema.AccountLimit) []schema.AccountLimit {
 	times := map[string]int{}
 	for _, l := range lims {
@@ -227,7 +228,8 @@ func (a *accountReader) withoutTwins(lims []schema.AccountLimit) []schema.Accoun
 	return slices.DeleteFunc(lims, func(l schema.AccountLimit) bool { return times[l.LimitKind] > 1 })
 }
 
-// limitMap reads the budgets of a map: its members that are objects. The other members apply to all of them.
+// limitMap reads the budgets of a map: each member that is an object is one budget. Other members, for example the time
+// of the reset, apply to all budgets.
 func (a *accountReader) limitMap(around reader, byKind map[string]extract.Value) (lims []schema.AccountLimit) {
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		if fields, ok := byKind[kind].Object(); ok {

@@ -245,7 +245,7 @@ func TestAccount_RefusesWhatItDoesNotKnow(t *testing.T) {
 			if !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("error %q does not say %q", err, tc.says)
 			}
-			// The others stand.
+			// The other two replies are not affected.
 			if (ref == "A17") != (tc.me == "") && tc.column != "can_write" ||
 				snap.Message.Valid != (tc.balance == "") || (len(lims) == 1) != (tc.limits == "") && len(lims) > 1 {
 				t.Errorf("account %q, limits %v, unread %v, snapshot %+v", ref, lims, unread, snap)

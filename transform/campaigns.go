@@ -9,8 +9,9 @@ import (
 	"spendsync/schema"
 )
 
-// Campaign makes a row of a campaign from its entry in the list and from the reply about it alone. Either may be the
-// zero Entity if it was not read. If both have a key, the single reply counts, because it is later.
+// Campaign makes a row of a campaign from two replies: its entry in the list of campaigns, and the reply about this
+// campaign alone (the single reply). An Entity that was not read is zero. If both replies have a key, the single reply
+// counts, because it was read later.
 //
 // A field that could not be read is NULL and unread, so that the caller can use the last known value. A field that is
 // not set is NULL:
@@ -26,10 +27,10 @@ import (
 //	a member of a readable audience  Null: not restricted Omitted; Missing if the audience has an unknown key
 //	unsupported_targeting            as missing           false; unread without an audience
 //
-// An empty text or list, and a limit, a target or a default bid of 0, count as no value: unread where null is unread,
-// and otherwise Blank. Without the single reply it is unknown whether the list omits fields that are set.
-// unsupported_targeting is true if it is true either next to the audience or within it. The names of the keys and of
-// the source modes are those of service.yaml.
+// An empty text or list, and a limit, a target or a default bid of 0, count as no value: the column is unread if a null
+// would be unread, and else Blank. Without the single reply it is unknown whether the list omits fields that are set.
+// unsupported_targeting is true if the flag is true next to the audience or within the audience. The names of the keys
+// and of the source modes are those of service.yaml.
 //
 // Values are normalized, so that another spelling is not a change. Amounts come from their digits, rounded half to even
 // to six decimals. Statuses are in lower case with underscores; the audience's country, states, platforms and gender
@@ -39,7 +40,8 @@ import (
 //
 // A number, a boolean or a time may also be a text, if it is unambiguous. An empty text in place of a number, a time or
 // a word counts as missing. Any other value is refused and its column is unread, and so is a bid that is negative or
-// does not fit DECIMAL(12,6). The error is about two replies about different campaigns, or about none.
+// does not fit DECIMAL(12,6). Campaign returns an error if the two replies are about different campaigns, or neither
+// names one.
 func Campaign(a Reply, c SettingsContext) (row schema.Campaign, _ Decoded, err error) {
 	r, err := newReader(c.Service, "campaign", schema.CampaignHistory.Name, "campaign_id", a.Own, a.Listed)
 	if err != nil {
@@ -85,8 +87,8 @@ func (r reader) audience() *audience {
 	return a
 }
 
-// restrictions reads the members that restrict an audience. By the description, an audience without a member is not
-// restricted by it. If the audience has an unknown key, a missing member may have been renamed.
+// restrictions reads the members that restrict an audience. By the description, a missing member means no restriction.
+// But if the audience has an unknown key, a missing member may have been renamed.
 func (a *audience) restrictions(row *schema.Campaign) {
 	restriction := optional
 	if !a.isReadable {
@@ -118,7 +120,7 @@ func (a *audience) unsupported(row *schema.Campaign) {
 	}
 	switch {
 	case slices.Contains(a.Unread, column) && !beside.V && !inside.V:
-		// One of the two was refused, and the other is not true.
+		// One of the two flags was refused, and neither is true.
 	case a.isReadable || beside.Valid:
 		row.UnsupportedTargeting = schema.Some(beside.V || inside.V)
 	default:
@@ -139,7 +141,7 @@ func (d *Decoded) readAll(fields map[string]extract.Value) bool {
 	return true
 }
 
-// The codes of the description.
+// The codes that the description lists.
 var (
 	countries = strings.Fields("US CA DE AU GB SG AE FR IT JP IL IE HK NL")
 	platforms = strings.Fields("DESKTOP MOBILE TABLET OTHER")
@@ -181,7 +183,7 @@ func Archived(s *service.Service, listed extract.Entity) bool {
 	return strings.EqualFold(ListedStatus(s, listed), `"archived"`)
 }
 
-// ListedStatus returns the JSON of a listed campaign's status, known or not; empty: it has none.
+// ListedStatus returns the JSON of a listed campaign's status, even if the status is unknown; empty: there is none.
 func ListedStatus(s *service.Service, listed extract.Entity) string {
 	for _, key := range s.Names("campaign.status") {
 		if v, ok := listed.Fields[key]; ok {

@@ -22,7 +22,7 @@ import (
 
 var settings = SettingsContext{Account: "acme", RunID: "01KRUN"}
 
-// entity is what extract hands on of one thing.
+// entity returns an Entity as package extract would, from its JSON.
 func entity(t testing.TB, id, body string) extract.Entity {
 	t.Helper()
 	fields, ok := extract.Value(body).Object()
@@ -32,8 +32,7 @@ func entity(t testing.TB, id, body string) extract.Entity {
 	return extract.Entity{ID: id, Raw: []byte(body), Fields: fields}
 }
 
-// replying is a client of a service that has these files of testdata/pages for
-// replies, by path.
+// replying returns a client of a fake service, whose replies are files of testdata/pages, by path of the request.
 func replying(t *testing.T, files map[string]string) *extract.Client {
 	t.Helper()
 	c, err := extract.NewClient(extract.Options{
@@ -56,13 +55,13 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// show prints the columns of a row that transform fills, one a line.
+// show prints the columns of a row that transform fills, one per line.
 func show(w io.Writer, row any) {
 	v := reflect.ValueOf(row)
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name := f.Tag.Get("col")
-		if name == "" { // the frame is the history's to fill
+		if name == "" { // package history fills the Frame
 			continue
 		}
 		value := v.Field(i)
@@ -81,7 +80,7 @@ func show(w io.Writer, row any) {
 	}
 }
 
-// golden compares what was made of replies with a file beside them.
+// golden compares a text with a file under testdata/pages, or writes the file with -update.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	file = filepath.Join("../testdata/pages", file)
@@ -99,7 +98,7 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// cases are the names before the suffix of the files of a folder.
+// cases returns the names of the files of a folder, without their suffix.
 func cases(t *testing.T, folder, suffix string) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob("../testdata/pages/" + folder + "/*" + suffix)
@@ -141,7 +140,7 @@ func TestCampaign_Golden(t *testing.T) {
 	}
 }
 
-// sampleCampaign has nothing odd.
+// sampleCampaign is a reply without anything unusual.
 const sampleCampaign = `{"id":"C1000001","name":"Spring","status":"active","delivery_status":"scheduled",` +
 	`"default_bid":0.45,` +
 	`"daily_spend_limit":250,"start_date":"2026-03-01T06:00:00Z","source_mode":"block_list",` +
@@ -168,7 +167,7 @@ func instant(t *testing.T, s string) schema.Null[schema.Instant] {
 	return schema.Some(i)
 }
 
-// with is the sample with one member changed; an empty value takes it away.
+// with returns the sample with one member changed; an empty value removes the member.
 func with(t *testing.T, sample, key, value string) string {
 	t.Helper()
 	fields, ok := extract.Value(sample).Object()
@@ -186,7 +185,7 @@ func with(t *testing.T, sample, key, value string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// form is a key of a campaign in one of its forms, and what becomes of the sample then.
+// form changes one key of the sample; want and unread are the expected changes of the result.
 type form struct {
 	key, value string
 	want       func(*schema.Campaign)
@@ -253,7 +252,7 @@ func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 
 func TestCampaign_TakesAudiencesInTheirOneForm(t *testing.T) {
 	type row = *schema.Campaign
-	audience := func(r row) { r.Country = schema.Null[string]{} } // of the sample
+	audience := func(r row) { r.Country = schema.Null[string]{} } // the only audience column that the sample sets
 	takesForms(t, map[string]form{
 		"audience/age-text": {"audience", `{"min_age":"25"}`,
 			func(r row) { audience(r); r.MinAge = schema.Some[int64](25) }, ""},
@@ -289,7 +288,7 @@ func TestCampaign_TakesAudiencesInTheirOneForm(t *testing.T) {
 	})
 }
 
-// TestCampaign_WithoutAnAudience: no campaign is without an audience, so a missing one is unread, and a null says that
+// TestCampaign_WithoutAnAudience: every campaign has an audience, so a missing audience is unread. A null means that
 // the service could not read it.
 func TestCampaign_WithoutAnAudience(t *testing.T) {
 	for _, form := range []string{``, `null`} {
@@ -307,7 +306,7 @@ func TestCampaign_WithoutAnAudience(t *testing.T) {
 	}
 }
 
-// takesForms reads the sample with each of the forms.
+// takesForms reads the sample with each of the changes.
 func takesForms(t *testing.T, forms map[string]form) {
 	t.Helper()
 	for name, tc := range forms {
@@ -385,7 +384,7 @@ func TestCampaign_RefusesValuesWithTheirPlace(t *testing.T) {
 	}
 }
 
-// wantFieldError requires a FieldError with its place and its reason.
+// wantFieldError requires a FieldError with this place and this reason.
 func wantFieldError(t *testing.T, err, want error, table, id, column string) {
 	t.Helper()
 	e, ok := errors.AsType[*FieldError](err)
@@ -467,7 +466,7 @@ func TestArchived_IsToldByTheStatus(t *testing.T) {
 	}
 }
 
-// TestSettings_TakeIDsOfAnotherForm: they are stored as they are.
+// TestSettings_TakeIDsOfAnotherForm: an ID that has another form than the described one is stored unchanged.
 func TestSettings_TakeIDsOfAnotherForm(t *testing.T) {
 	for _, id := range []string{"C1000001", "camp-17", "17"} {
 		campaign, _, err := Campaign(Reply{Own: entity(t, id, with(t, sampleCampaign, "campaign_id",

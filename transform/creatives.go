@@ -7,21 +7,22 @@ import (
 	"spendsync/schema"
 )
 
-// Creative makes a row of a creative of a campaign. The addresses of its images are NULL: only the report has them (see
+// Creative makes a row of one creative. The addresses of its images are NULL: only the report has them (see
 // [ReportCreatives]).
 //
 // The meaning of null, an empty text and a missing key, in the terms of [Campaign]:
 //
 //	field                              null     empty    missing
 //	status                             unread   unread   unread: every creative has one
-//	title, message, link, icon_id      unread   unread   unread; a draft may lack them, so as below
+//	title, message, link, icon_id      unread   unread   unread; of a draft, as in the next line
 //	image_id, button1, button2         NULL     Blank    Missing: optional
 //	rejection_reasons and _comment     NULL     Blank    Missing: only rejected creatives have them
 //
 // The status is in lower case with underscores; other texts are as received. The reasons of a rejection are sorted,
-// without duplicates, and comma-joined. They may be texts, objects with a code, reason, name, message or text, or a
-// single one of these. Any other value is refused and its column is unread; the other columns are not affected. The
-// error is about a campaign_id of another campaign.
+// without duplicates, and comma-joined. The reply may have them as a list of texts, as a list of objects with a code,
+// reason, name, message or text, or as one such text or object. Any other value is refused and its column is unread;
+// the other columns are not affected. Creative returns an error if the reply has no ID, or the campaign_id of another
+// campaign.
 func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err error) {
 	r, err := newReader(c.Service, "creative", schema.CreativeHistory.Name, "creative_id", a.Own)
 	if err != nil {
@@ -54,15 +55,15 @@ func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err e
 		Raw:              r.raw, RunID: c.RunID,
 	}
 	if status.Valid && status.V != "rejected" {
-		// Only rejected creatives have them.
+		// Only rejected creatives have reasons and a comment.
 		r.forgetUnset("rejection_reasons", "rejection_comment")
 	}
 	r.pendingVersion(&row)
 	return row, r.Decoded, nil
 }
 
-// reasons reads the reasons of a rejection. They are texts for people and may contain commas; the raw JSON has them
-// apart.
+// reasons reads the reasons of a rejection as one comma-joined text. A reason may itself contain a comma; only the raw
+// JSON keeps the reasons separate.
 func (c *entityContext) reasons(v extract.Value) (string, error) {
 	elements, ok := v.Array()
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestCurrency_OfAnEntityRefusesItsAmounts: an amount in another currency is never stored as dollars, and the last
-// known one stands. What is no amount counts.
+// TestCurrency_OfAnEntityRefusesItsAmounts: an amount in another currency is never stored as dollars. Its column is
+// unread, so the last known amount remains. Columns without amounts are read.
 func TestCurrency_OfAnEntityRefusesItsAmounts(t *testing.T) {
 	none := schema.Null[schema.Money]{}
 	for currency, foreign := range map[string]bool{`"EUR"`: true, `"USD"`: false, `"usd"`: false, `null`: false} {

@@ -21,10 +21,10 @@ type DayRows struct {
 	Rounded int   // amounts that had more than six decimals
 	Refused int64 // rows that cannot be stored
 	Unread  int64 // rows that are stored without some of their counts
-	First   error // why the first refused row was refused; nil: none was
-	// UnreadForms counts the rows with a count that cannot be read, by the form of its value ("clicks.string").
+	First   error // why the first refused row was refused; nil: no row was
+	// UnreadForms is the number of counts that cannot be read, by column and form of the value ("clicks.string").
 	UnreadForms map[string]int64
-	// NoClicks: the sum of the clicks is not known, because some cannot be read or none were requested.
+	// NoClicks means that the sum of the clicks is unknown: some clicks cannot be read, or clicks were not requested.
 	NoClicks bool
 	Aside    []schema.RefusedRow // refused and partly unread rows, with their JSON; at most mostAside
 	Unknown  []extract.UnknownKey
@@ -37,12 +37,12 @@ func NewDayRows(c SpendContext, intern *Interner) *DayRows {
 		NoClicks: !slices.Contains(c.Service.ReportColumns(), "clicks")}
 }
 
-// longestRaw is how many bytes of a refused row's JSON are stored, and mostAside how many rows of a day. The stored
-// replies have all of them.
+// longestRaw is how many bytes of a refused row's JSON are kept, and mostAside how many such rows of a day. The stored
+// replies have all rows in full.
 const longestRaw, mostAside = 2000, 1000
 
 // Add adds the rows of a page, and returns how many of them can be stored. It returns an error if a row is of another
-// day, or in another currency than the stored one: the read is then not of this day.
+// day, or in another currency than the stored one: the entire read is then refused.
 func (d *DayRows) Add(page extract.Page[extract.SpendLine]) (added int, err error) {
 	before := d.Rows.Len()
 	became := AppendSpend(d.Rows, page, d.c, d.intern)
@@ -64,7 +64,8 @@ func (d *DayRows) Add(page extract.Page[extract.SpendLine]) (added int, err erro
 	return d.Rows.Len() - before, nil
 }
 
-// AddPiece adds the rows of one campaign or creative that was read by itself. It drops rows of others.
+// AddPiece adds the rows of one campaign or creative that was read by itself. It drops rows of other campaigns and
+// creatives.
 func (d *DayRows) AddPiece(p schema.Piece, rows *DayRows) {
 	for _, row := range rows.Rows.All() {
 		if p.Has(row) {
@@ -83,9 +84,9 @@ func (d *DayRows) AddPiece(p schema.Piece, rows *DayRows) {
 	}
 }
 
-// AddReplies adds the rows of stored replies without proving them. pieces are the campaigns or creatives that the
-// replies answered, in order; if there are none, the replies are the pages of the whole day. keep is called with each
-// page and the number of its rows that can be stored; it may be nil.
+// AddReplies adds the rows of stored replies; it does not check that the replies are complete. pieces are the campaigns
+// or creatives that were requested one by one, in the order of the replies; if pieces is empty, the replies are the
+// pages of the whole day. keep is called with each page and the number of its rows that can be stored; keep may be nil.
 func (d *DayRows) AddReplies(pieces []schema.Piece, bodies iter.Seq2[[]byte, error],
 	keep func(page extract.Page[extract.SpendLine], added int) error) error {
 	n, to, rest := 0, d, pieces
@@ -128,7 +129,7 @@ func (d *DayRows) putAside(rows []RefusedRow) {
 	}
 }
 
-// addForms adds the forms of further rows.
+// addForms adds the numbers of further rows to UnreadForms.
 func (d *DayRows) addForms(forms map[string]int64) {
 	for form, rows := range forms {
 		d.UnreadForms[form] += rows

@@ -8,8 +8,8 @@ import (
 	"spendsync/schema"
 )
 
-// outcome lists what became of the fields of an entity, sorted: the way in which a column is
-// not set or not read, its name, and for a value that is named the value.
+// outcome lists how the fields of an entity were decoded, sorted. An entry has the reason why a column is not set or
+// not read, the name of the column and, for a refused or unnamed value, the value.
 func outcome(r Decoded) (list []string) {
 	for what, columns := range map[string][]string{
 		"null": r.Null, "missing": r.Missing, "blank": r.Blank, "omitted": r.Omitted, "unread": r.Unread,
@@ -28,7 +28,8 @@ func outcome(r Decoded) (list []string) {
 	return list
 }
 
-// changed lists what became of one entity and not of another, with +, and the reverse, with -.
+// changed lists the entries that only the list to has, prefixed by +, and the entries that only from has, prefixed by
+// -.
 func changed(from, to []string) string {
 	var list []string
 	for _, s := range to {
@@ -98,8 +99,8 @@ func TestCampaign_SaysHowAFieldIsNotSet(t *testing.T) {
 	}
 }
 
-// What one of two places says of excluded targeting counts only if it says that there is some,
-// when the other was not understood.
+// TestCampaign_KnowsExclusionsOnlyIfAllPlacesAreUnderstood: the flag unsupported_targeting can be in two places. If its
+// value in one place is not understood, the value in the other place counts only if it is true.
 func TestCampaign_KnowsExclusionsOnlyIfAllPlacesAreUnderstood(t *testing.T) {
 	for name, tc := range map[string]struct {
 		beside, audience string

@@ -8,10 +8,10 @@
 // to zero. A text never causes a row to be refused, and is stored as received, however odd: whoever writes a
 // spreadsheet or a web page must escape it. Only half a surrogate pair and NUL are replaced, and reported ([Decoded]).
 //
-// [DayRows] collects the rows of one read of a day, for sync, quarantine, replay and verify alike: its pages, the rows
-// that can be stored, those that cannot, and the values that cannot be read. A row of another day, or in another
+// [DayRows] collects the rows of one read of a day, for sync, quarantine, replay and verify alike: the pages, the rows
+// that can be stored, the rows that cannot, and the values that cannot be read. A row of another day, or in another
 // currency, refuses the read. Names of campaigns are labels: they come with the report's creatives ([ReportCreatives]),
 // and belong to no key and no content hash.
 //
-// Its functions are pure. It knows no HTTP, no disk and no clock.
+// The functions are pure. The package knows no HTTP, no disk and no clock.
 package transform

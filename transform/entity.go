@@ -29,7 +29,7 @@ var (
 	// ErrNotList reports that a value is not the expected list of texts.
 	ErrNotList = errors.New("not a list of texts")
 	// ErrUnnamed reports that a value is not in the description's list for its column, or does not have the described
-	// form. It is stored all the same.
+	// form. The value is stored all the same.
 	ErrUnnamed = errors.New("not a word that the description names")
 	// ErrNotTime reports that a value is not a time.
 	ErrNotTime = errors.New("neither an RFC 3339 time nor a day; its form, in Go's layout, is a line times.forms of " +
@@ -47,7 +47,7 @@ var (
 	ErrOther = errors.New("not the one asked for")
 )
 
-// errBlank reports an empty text in place of a value of another type. It counts as a missing key.
+// errBlank reports an empty text in place of a value of another type. Such a text counts as a missing key.
 var errBlank = errors.New("an empty text")
 
 // FieldError names a refused value of an entity, and the reason. It is also an [extract.ErrContract]: the service's
@@ -76,23 +76,22 @@ func (e *FieldError) Unwrap() []error { return []error{e.Err, extract.ErrContrac
 type Decoded struct {
 	// Unread are the columns that could not be read. They are NULL in the row; the caller uses the last known values.
 	Unread []string
-	// Withheld are the columns in Unread that the service itself could not read, which it expresses by a null. That is
-	// an answer; the other unread columns were not understood.
+	// Withheld are the columns in Unread that the service itself could not read: by its description, a null means so.
+	// The other columns in Unread lack their key, or have a value that was not understood.
 	Withheld []string
-	// Refused are the values that were present but not understood, the first of each column.
+	// Refused are the values that were not understood, the first of each column.
 	Refused []*FieldError
 	// Unnamed are values that were stored although they are not in the description's list for their column, or do not
 	// have the described form.
 	Unnamed []*FieldError
-	// Damaged are the columns whose text is a number, or has lost something: half a surrogate pair became U+FFFD, or
-	// NUL was escaped.
+	// Damaged are the columns whose text is not exactly as sent: it was a number, half a surrogate pair became U+FFFD,
+	// or NUL was escaped.
 	Damaged []string
 	// Null, Missing, Blank and Omitted are the columns that are not set, by their form in the reply: a null; a missing
 	// key; an empty text, list or amount; or a member missing from a readable audience. All are NULL in the row. The
-	// caller decides which of them unset a known value: see [Unsettable].
+	// caller decides which of these columns lose their known value: see [Unsettable].
 	Null, Missing, Blank, Omitted []string
-	// Read are the keys whose values were read, by their names in the description; a key may occur more than once. See
-	// [ExtraKeysIn].
+	// Read are the keys whose values were read; a key may occur more than once. See [ExtraKeysIn].
 	Read []string
 }
 
@@ -125,7 +124,7 @@ type absence int
 const (
 	required absence = iota // every entity has a value, so missing, null and blank are all unread
 	needed                  // a missing key is unread; null means that there is no value
-	optional                // there is no value
+	optional                // a missing key means that there is no value, and so does null
 )
 
 // reader reads the values of one entity.
@@ -144,8 +143,8 @@ type entityContext struct {
 	Decoded
 }
 
-// newReader returns a reader of an entity from one or more replies, the latest first. At least one must have been read,
-// and all must be about the same entity.
+// newReader returns a reader of an entity from one or more replies, the latest first. At least one reply must have been
+// read, and all must be about the same entity.
 func newReader(s *service.Service, section, table, idColumn string, replies ...extract.Entity) (reader, error) {
 	r := reader{entityContext: &entityContext{table: table, intern: NewInterner(), service: s}, section: section}
 	for _, e := range replies {
@@ -167,15 +166,16 @@ func newReader(s *service.Service, section, table, idColumn string, replies ...e
 	return r, nil
 }
 
-// read reads a column from the first of its keys that exists. The keys are those of the line with the column's name, or
-// with another name, in the reader's section. A refused value is unread.
+// read returns the value of a column. The service file lists the possible keys, in the reader's section, under the
+// column's name or, if given, under the parameter name. The first key that exists counts. If take refuses the value,
+// the column is unread.
 func read[T comparable](
 	r reader, absent absence, take func(extract.Value) (T, error), column string, name ...string,
 ) schema.Null[T] {
 	return readKeys(r, absent, take, column, r.names(append(name, column)[0])...)
 }
 
-// readKeys reads a column from the first of the given keys that exists.
+// readKeys returns the value of a column, from the first of the given keys that exists.
 func readKeys[T comparable](
 	r reader, absent absence, take func(extract.Value) (T, error), column string, keys ...string,
 ) schema.Null[T] {
@@ -198,7 +198,7 @@ func readKeys[T comparable](
 		switch {
 		case err == nil:
 			return schema.Some(t)
-		case absent == optional && errors.Is(err, errBlank) && isEmptyList(v): // an empty list explicitly has no value
+		case absent == optional && errors.Is(err, errBlank) && isEmptyList(v): // an empty list means no value
 			r.Null = append(r.Null, column)
 			return schema.Null[T]{}
 		case !errors.Is(err, errBlank):
@@ -220,7 +220,7 @@ func isEmptyList(v extract.Value) bool {
 	return ok && len(list) == 0
 }
 
-// names returns the keys of a line in the reader's section.
+// names returns the keys that the service file lists under a name in the reader's section.
 func (r reader) names(name string) []string { return r.service.Names(r.section + "." + name) }
 
 // value returns the value of the first of the keys that exists.
@@ -241,13 +241,14 @@ func (r reader) has(keys []string) bool {
 	return ok
 }
 
-// inside returns a reader of an object within the entity, by the names of a section.
+// inside returns a reader of an object within the entity, with the keys of a section of the service file.
 func (r reader) inside(section string, fields map[string]extract.Value) reader {
 	return reader{entityContext: r.entityContext, section: section, from: []map[string]extract.Value{fields}}
 }
 
-// within returns a reader of the object under a name, by the section of that name. ok is false if it is missing or
-// null. An empty list counts as an empty object, because some languages write it so.
+// within returns a reader of the object that the entity has under a name, with the keys of the section of the same
+// name. ok is false if there is no such object. An empty list counts as an empty object, because some languages write
+// an empty object as [].
 func (r reader) within(name string) (inner reader, ok bool) {
 	v, _ := r.value(r.names(name)...)
 	if v.Null() {
@@ -263,8 +264,8 @@ func (r reader) within(name string) (inner reader, ok bool) {
 	return r.inside(name, fields), ok
 }
 
-// foreign refuses the amounts of an entity in another currency than the stored one. It reports whether the currency
-// differs.
+// foreign refuses columns with amounts if the entity has another currency than the stored one, and reports whether the
+// currency differs.
 func (r reader) foreign(columns ...string) bool {
 	v, ok := r.value(r.service.Names("currency.keys")...)
 	if !ok || extract.OtherCurrency(r.service, v) == "" {
@@ -277,7 +278,7 @@ func (r reader) foreign(columns ...string) bool {
 	return true
 }
 
-// forgetUnset removes columns from those that are not set.
+// forgetUnset removes columns from Null, Missing and Blank.
 func (c *entityContext) forgetUnset(columns ...string) {
 	among := func(column string) bool { return slices.Contains(columns, column) }
 	c.Null, c.Missing, c.Blank = slices.DeleteFunc(c.Null, among), slices.DeleteFunc(c.Missing, among),
@@ -290,7 +291,7 @@ func (c *entityContext) miss(column string) {
 	}
 }
 
-// refuse records a refused value, the first of its column.
+// refuse records a refused value, but only the first of each column.
 func (c *entityContext) refuse(column string, v extract.Value, err error) {
 	isColumn := func(e *FieldError) bool { return e.Table == c.table && e.Column == column }
 	if !slices.ContainsFunc(c.Refused, isColumn) {

@@ -21,7 +21,7 @@ var (
 	ErrNotText = errors.New("not a text")
 	// ErrNotObject reports that a row is not a JSON object.
 	ErrNotObject = errors.New("not an object")
-	// ErrNegative reports a negative count that cannot be negative.
+	// ErrNegative reports a negative value in a column that cannot be negative.
 	ErrNegative = errors.New("negative")
 	// ErrNotDay reports that a value is not a day.
 	ErrNotDay = errors.New("not a day; its form, in Go's layout, is a line times.days of SPENDSYNC_SERVICE_FILE")
@@ -86,7 +86,8 @@ func shown(v extract.Value) string {
 	return strings.ToValidUTF8(string(v[:maxShownValue-3]), "") + "..."
 }
 
-// plain returns the reason of an error of package schema, whose text also contains the value.
+// plain returns the bare reason of an error. Errors of package schema also contain the value, which [RowError] already
+// has.
 func plain(err error) error {
 	for _, reason := range []error{schema.ErrNotNumber, schema.ErrRange, schema.ErrFraction} {
 		if errors.Is(err, reason) {

@@ -13,8 +13,7 @@ import (
 	"spendsync/schema"
 )
 
-// FuzzSpend: whatever the decoder lets through becomes rows that keep the rules
-// of the table, or a RowError.
+// FuzzSpend: every line that the decoder accepts becomes a row that keeps the rules of the table, or a RowError.
 func FuzzSpend(f *testing.F) {
 	files, _ := filepath.Glob("../testdata/pages/spend/*.json")
 	for _, name := range files {
@@ -70,7 +69,7 @@ func BenchmarkSpend(b *testing.B) {
 		`"clicks","impressions","conversions"],` +
 		`"data":[` + data.String() + `],"pagination":{"page":1,"page_size":10000,"total_rows":10000,"total_pages":1}}`)
 	var day schema.SpendRows
-	intern := NewInterner() // one for the day, so all but its first page find their texts
+	intern := NewInterner() // shared by all pages of the day, so only the first page stores the texts
 	for name, work := range map[string]func() error{
 		"decode+transform": func() error {
 			p, err := extract.DecodeSpend(nil, body)

@@ -5,7 +5,7 @@ import (
 	"spendsync/extract/service"
 )
 
-// AccountRef returns the advertiser account that a key acts on, as the service names it.
+// AccountRef returns the advertiser account that an API key acts on, as the service names it.
 func AccountRef(s *service.Service, me extract.Entity) (string, error) {
 	a := newAccountReader(s)
 	ref := a.account(me)

@@ -8,16 +8,16 @@ import (
 	"spendsync/schema"
 )
 
-// CanWrite reports whether a key can make changes, by a reply to "me" in the spellings that [Account] knows; NULL: the
-// reply has none of them.
+// CanWrite reports whether an API key can make changes, from a reply to "me". It returns NULL if the reply has none of
+// the spellings that [Account] knows.
 func CanWrite(s *service.Service, me extract.Entity) schema.Null[bool] {
 	return newAccountReader(s).canWrite(me)
 }
 
-// canWrite reports whether the key can make changes.
+// canWrite reports whether the API key can make changes.
 func (a *accountReader) canWrite(me extract.Entity) schema.Null[bool] {
 	r := a.keyInfo(me)
-	a.Read = append(a.Read, r.names("scope")...) // even if another key decides
+	a.Read = append(a.Read, r.names("scope")...) // counts as read even if another key decides
 	if can := read(r, optional, yesNo, "can_write"); can.Valid {
 		return can
 	}

@@ -2,8 +2,8 @@ package transform
 
 import "spendsync/schema"
 
-// pendingVersion reads the edited version of a running creative, which replaces the original once it is approved. If
-// there is none, or it is not an object, all its columns are NULL; the raw column has what the service sent.
+// pendingVersion reads the edited version of a running creative, which replaces the original once the edit is approved.
+// If the reply has no object with that version, all its columns are NULL; the raw column has whatever the service sent.
 func (r reader) pendingVersion(row *schema.Creative) {
 	v, _ := r.value(r.names("pending")...)
 	fields, ok := v.Object()

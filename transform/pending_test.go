@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestCreative_HasTheVersionInReview beside the one that runs.
+// TestCreative_HasTheVersionInReview: a row has the edited version next to the running version.
 func TestCreative_HasTheVersionInReview(t *testing.T) {
 	body := with(t, sampleCreative, "pending_version", `{"title":"new","message":"words","link":"https://y",
 		"image_id":"aaaaaaaaaaaaaaaaaaaaaaaa","icon_id":"bbbbbbbbbbbbbbbbbbbbbbbb","button1":"Go",
@@ -35,7 +35,7 @@ func TestCreative_HasTheVersionInReview(t *testing.T) {
 	}
 }
 
-// TestAccount_ReadsAutoFunding within an object or beside the balance.
+// TestAccount_ReadsAutoFunding: the values can be in an object of their own or next to the balance.
 func TestAccount_ReadsAutoFunding(t *testing.T) {
 	for _, balance := range []string{
 		`{"balance":5,"auto_funding":{"enabled":true,"threshold":100,"amount":500}}`,
@@ -51,8 +51,8 @@ func TestAccount_ReadsAutoFunding(t *testing.T) {
 	}
 }
 
-// TestSources_ReadsWhatIsLeftToOptimization: a list is one rule each, none is none, and null
-// is unread.
+// TestSources_ReadsWhatIsLeftToOptimization: each source in the list becomes a rule, a missing list means no rules, and
+// a null is unread.
 func TestSources_ReadsWhatIsLeftToOptimization(t *testing.T) {
 	for body, want := range map[string]struct {
 		rules int

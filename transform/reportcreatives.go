@@ -7,8 +7,8 @@ import (
 	"spendsync/schema"
 )
 
-// ReportCreative is a creative in the report: the addresses of its images, which the advertiser API does not have and,
-// for a creative that the API does not list, everything that is known of it.
+// ReportCreative is a creative as the report shows it. The advertiser API does not have the addresses of the images.
+// For a creative that the API does not list, nothing else is known.
 type ReportCreative struct {
 	CampaignID, CreativeID string // empty: the report names none
 	CampaignName           string // empty: none
@@ -16,8 +16,9 @@ type ReportCreative struct {
 	ImageURL, IconURL      schema.Null[string]
 }
 
-// ReportCreatives decodes the creatives of one page of the report. It leaves out lines whose IDs cannot be read, and
-// returns their errors; a text is never refused. It is pure, and the lines share no memory with the page.
+// ReportCreatives decodes the creatives of one page of the report. It leaves out lines that are not objects or whose
+// IDs cannot be read, and returns their errors. A text is never refused. The function is pure, and the lines share no
+// memory with the page.
 func ReportCreatives(p extract.Page[extract.CreativeLine]) (lines []ReportCreative, left []*RowError) {
 	lines = make([]ReportCreative, 0, len(p.Items))
 	intern := NewInterner()

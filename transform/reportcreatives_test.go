@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestReportCreatives_NamesTheLinesThatItLeavesOut and takes the others.
+// TestReportCreatives_NamesTheLinesThatItLeavesOut: the other lines of the page are returned.
 func TestReportCreatives_NamesTheLinesThatItLeavesOut(t *testing.T) {
 	v := func(s string) extract.Value { return extract.Value(s) }
 	p := extract.Page[extract.CreativeLine]{

@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// readCampaign is Campaign with what it refused first as an error.
+// readCampaign calls Campaign, and returns the first refused value as an error.
 func readCampaign(listed, detail extract.Entity, c SettingsContext) (schema.Campaign, []string, error) {
 	row, r, err := Campaign(Reply{Listed: listed, Own: detail}, c)
 	return row, r.Unread, firstOf(err, &r)
@@ -35,13 +35,12 @@ func firstOf(err error, r *Decoded) error {
 	return r.Err()
 }
 
-// modeUnread are the columns of the mode that were not read, without the kinds of rules.
+// modeUnread returns the unread columns of the mode, without the kinds of rules.
 func modeUnread(s SourceRead) []string {
 	return slices.DeleteFunc(slices.Clone(s.Unread), func(column string) bool { return column != "source_mode" })
 }
 
-// FuzzSettings: whatever object comes, rows keep the rules of their tables, or the
-// value that does not is named.
+// FuzzSettings: any object becomes rows of valid UTF-8 without NUL, or a FieldError.
 func FuzzSettings(f *testing.F) {
 	for _, body := range []string{
 		sampleCampaign, sampleCreative, sampleMe, sampleLimits, sampleBalance,

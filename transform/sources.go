@@ -21,8 +21,8 @@ type SourceRead struct {
 	Rules []schema.SourceRule
 
 	Kinds map[string]bool // whether all rules of a kind were read; if not, Rules may have some of them
-	// Decoded describes the fields of Mode and the kinds of rules. A kind that was not read completely is unread under
-	// its name, and withheld if it is null.
+	// Decoded describes the fields of Mode and the kinds of rules. A kind that was not read completely is in Unread
+	// under its name, and also in Withheld if its list was null.
 	Decoded
 }
 
@@ -33,22 +33,22 @@ const (
 )
 
 // Sources makes rows of a campaign's source settings. The keys are those of the section sources of service.yaml. The
-// parts may be in the object itself, or in an object under one of the keys of parts:
+// parts may be in the object itself, or in an object under a key that parts lists:
 //
 //   - The mode: block_list, blocklist and block are the same, and so are allow_list, allowlist and allow, also with
 //     hyphens or blanks and in any case. Another text is stored unchanged. Null and missing are unread.
-//   - The lists are blocked and allowed, or a single one_list, which is the list of the mode unless its entries state
-//     under kind which list they are on. A list that is null or missing was not read. But if the list of the campaign's
-//     mode was read, a missing list of the other mode is empty: by the description, an allow-list campaign has no
-//     blocked sources, and a block-list campaign no allowed ones.
-//   - An entry of a list is an ID, or an object with the ID or with an object that has it. An ID of digits may be a
-//     number.
+//   - The lists are under blocked and allowed, or a single list is under one_list. The single list is the list of the
+//     mode, unless its entries state under kind whether they are blocked or allowed. A list that is null or missing was
+//     not read. But if the list of the campaign's mode was read, a missing list of the other mode is empty: by the
+//     description, an allow-list campaign has no blocked sources, and a block-list campaign no allowed ones.
+//   - An entry of a list is an ID, or an object with the ID, or an object with a further object that has the ID. An ID
+//     of digits may be a number.
 //   - The bids are a list of objects with the ID and a bid, or a map from IDs to numbers or to such objects. If the key
-//     is null or missing, they could not be read. A bid that is null is a rule without a number.
+//     is null or missing, the bids could not be read. A bid that is null is a rule without a number.
 //
 // An ID is any valid text, and a bid is not negative, fits DECIMAL(12,6), and is in the stored currency. An entry with
 // another value is refused, and its kind counts as not completely read. The rules are sorted by rule and source,
-// without duplicates. The error is about settings of another campaign.
+// without duplicates. Sources returns an error if the settings are of another campaign.
 func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead, error) {
 	e.ID = campaignID
 	r, err := newReader(c.Service, "sources", schema.SourceModeHistory.Name, "campaign_id", e)
@@ -76,7 +76,7 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 		SourceMode: read(r, required, r.sourceMode, "source_mode", "mode"),
 		Raw:        r.raw, RunID: c.RunID,
 	}
-	r.table = schema.SourceRuleHistory.Name // from here on
+	r.table = schema.SourceRuleHistory.Name // errors from here on are about the rules
 	s.lists()
 	s.bids()
 	if s.foreign(schema.RuleBid) {
@@ -92,17 +92,17 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 	return s.out, nil
 }
 
-// optimized reads the sources that are left to source optimization. The description names no list of them, so if all
-// other lists were read and there is no such list, no source is left to optimization.
+// optimized reads the sources that are left to source optimization. The description does not mention a list of these
+// sources. So if the reply has no such list, and both other lists were read, no source is left to optimization.
 func (s *sourceReader) optimized() {
-	if keys := s.names("optimized"); s.has(keys) { // null means that it could not be read
+	if keys := s.names("optimized"); s.has(keys) { // null means that the list could not be read
 		s.out.Kinds[schema.RuleOptimized] = s.list(schema.RuleOptimized, keys)
 		return
 	}
 	s.out.Kinds[schema.RuleOptimized] = s.out.Kinds[schema.RuleBlocked] && s.out.Kinds[schema.RuleAllowed]
 }
 
-// unreadKinds marks the kinds of rules that were not read as unread.
+// unreadKinds marks a kind of rules as unread if not all rules of that kind were read.
 func (s *sourceReader) unreadKinds() {
 	for _, kind := range []struct {
 		name string
@@ -165,7 +165,7 @@ func (s *sourceReader) lists() {
 		s.refuse("rule", v, fmt.Errorf("a list of sources without a known mode: %w", ErrForm))
 	}
 	switch mode {
-	case blockList: // the other list does not apply
+	case blockList: // the list of the other mode does not apply
 		if read := s.out.Kinds; read[schema.RuleBlocked] && !s.hasValue(allowedKeys) {
 			read[schema.RuleAllowed] = true
 		}
@@ -182,8 +182,8 @@ func (s *sourceReader) hasValue(keys []string) bool {
 	return !v.Null()
 }
 
-// oneList returns the list that does not say in its key what it lists. An object under that key holds all source
-// settings instead.
+// oneList returns the list under a key of one_list, which does not show whether its sources are blocked or allowed. An
+// object under such a key is not this list: it holds all source settings.
 func (s *sourceReader) oneList() (entries []extract.Value, ok bool) {
 	for _, key := range s.names("one_list") {
 		if v, exists := s.value(key); exists {
@@ -195,8 +195,8 @@ func (s *sourceReader) oneList() (entries []extract.Value, ok bool) {
 	return nil, false
 }
 
-// sorted reads a list whose entries state whether they are blocked or allowed. It returns false if no entry does. If
-// only some do, neither kind counts as read.
+// sorted reads a list whose entries state whether they are blocked or allowed. It returns false if no entry states it.
+// If only some entries state it, neither kind counts as read.
 func (s *sourceReader) sorted(entries []extract.Value) bool {
 	if len(entries) == 0 {
 		return false
@@ -243,7 +243,7 @@ func (s *sourceReader) list(rule string, keys []string) bool {
 }
 
 // add makes rules of entries, and reports whether it understood all of them. An entry that is not understood does not
-// affect the others.
+// affect the other entries.
 func (s *sourceReader) add(rule string, entries []extract.Value) (complete bool) {
 	complete = true
 	seen := map[string]bool{}

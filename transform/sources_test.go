@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// told is a SourceRead in few words: the mode, what was read, and the rules.
+// told returns a SourceRead as a short text: the mode, the kinds of rules that were read, and the rules.
 func told(s SourceRead) string {
 	parts := []string{"NULL"}
 	if s.Mode.SourceMode.Valid {
@@ -186,7 +186,8 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 	wantFieldError(t, err, ErrMissing, "source_mode_history", "", "campaign_id")
 }
 
-// One entry that is not known costs no other, and its kind is not read whole.
+// TestSources_OneEntryDoesNotCostTheOthers: an entry that is not understood does not affect the other entries, and its
+// kind of rules counts as not completely read.
 func TestSources_OneEntryDoesNotCostTheOthers(t *testing.T) {
 	body := `{"mode":"block","blocked":["S1","S/2","S3"],"bid_overrides":[{"id":"S1","bid":0.5},{"id":"S2","bid":"0,` +
 		`5"},{"id":"S3","bid":1},{"id":"S3","bid":2}]}`

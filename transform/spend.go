@@ -22,13 +22,13 @@ type SpendContext struct {
 type SpendPage struct {
 	Rounded int          // amounts with more than six decimals, rounded half to even
 	Refused []RefusedRow // rows that were left out, in page order
-	// Unread are rows with spend that lack counts and rows with counts that cannot be read, in page order. They are
-	// stored without these counts. Each error names the columns, separated by commas.
+	// Unread are rows that are stored without some of their counts, in page order: a row with spend lacks a count, or a
+	// count cannot be read. The error of a row names the columns, separated by commas.
 	Unread []RefusedRow
-	// UnreadForms counts the rows with a count that could not be read, by the form of its value ("clicks.string").
+	// UnreadForms is the number of counts that cannot be read, by column and form of the value ("clicks.string").
 	UnreadForms map[string]int64
-	// Stray is the first row of another day, or in another currency than the stored one; nil: there is none. It refuses
-	// the entire read.
+	// Stray is the first row of another day, or in another currency than the stored one; nil: there is none. Such a row
+	// refuses the entire read.
 	Stray *RowError
 }
 
@@ -39,8 +39,8 @@ type RefusedRow struct {
 	JSON string // the row as received
 }
 
-// AppendSpend appends the rows of one page of a day's report to dst, and returns those that cannot be stored unchanged.
-// It is pure, apart from the state of intern; the rows share no memory with the page.
+// AppendSpend appends the rows of one page of a day's report to dst, and returns the rows that cannot be stored
+// unchanged. It is pure, apart from the state of intern; the rows share no memory with the page.
 //
 // The stored values, by column:
 //
@@ -96,7 +96,7 @@ type spendReader struct {
 	c           SpendContext
 	day         string
 	intern      *Interner
-	asked       []string // columns
+	asked       []string // requested columns
 	rounded     int
 	unreadForms map[string]int64 // see [SpendPage.UnreadForms]
 	// Most rows repeat these columns of the previous row.
@@ -109,7 +109,7 @@ type lastValue struct {
 	text string
 }
 
-// get returns the cached text if v is unchanged, or else the result of read.
+// get returns the cached text if v is unchanged; if not, it calls the function read.
 func (l *lastValue) get(read func(extract.Value) (string, error), v extract.Value) (string, error) {
 	if l.raw != nil && string(l.raw) == string(v) {
 		return l.text, nil
@@ -121,7 +121,7 @@ func (l *lastValue) get(read func(extract.Value) (string, error), v extract.Valu
 	return s, err
 }
 
-// stray returns why a row refuses the entire read; nil: it does not.
+// stray returns the reason if a row refuses the entire read, and else nil.
 func (r *spendReader) stray(l *extract.SpendLine) *RowError {
 	if len(l.Currency) > 0 && extract.OtherCurrency(r.c.Service, l.Currency) != "" {
 		return refused("currency", l.Currency, ErrCurrency)
@@ -174,8 +174,8 @@ func (r *spendReader) isUndelivered(row *schema.Spend, l *extract.SpendLine) boo
 	return row.CampaignID != "" && row.CreativeID != "" && row.SourceID == ""
 }
 
-// measures fills the counts of a row. It returns the error for those that cannot be read and are NULL; nil: there are
-// none.
+// measures fills the counts of a row. A count that cannot be read becomes NULL. The returned error names all such
+// counts; nil: there are none.
 func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *RowError) {
 	for _, m := range [...]struct {
 		column string

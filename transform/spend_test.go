@@ -28,7 +28,7 @@ var (
 	run    = SpendContext{Account: "acme", RunID: "01KRUN", Day: day, SeenAt: seenAt}
 )
 
-// sample is a row that has nothing odd.
+// sample returns a row without anything unusual.
 func sample() extract.SpendLine {
 	v := func(s string) extract.Value { return extract.Value(s) }
 	return extract.SpendLine{
@@ -60,14 +60,14 @@ func page(items ...extract.SpendLine) extract.Page[extract.SpendLine] {
 	return extract.Page[extract.SpendLine]{Number: 3, Items: items}
 }
 
-// text makes a JSON text.
+// text returns a text in JSON.
 func text(s string) extract.Value {
 	b, _ := json.Marshal(s)
 	return b
 }
 
-// spendOf are the rows of one page. What stood before them stays; with an error they
-// are none.
+// spendOf returns the rows of one page, and the first refusal as an error. It fails if an earlier row of the day
+// changed.
 func spendOf(p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) (rows []schema.Spend, rounded int,
 	err error) {
 	before := sampleRow()
@@ -292,8 +292,7 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 	}
 }
 
-// A creative that was not delivered has no clicks to speak of; a row with money
-// and no count is another matter.
+// TestSpend_LeavesCountsOfIdleRowsUnknown: a row without spend may lack its counts, which are then NULL and not unread.
 func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 	l, want := sample(), sampleRow()
 	l.TotalSpend, l.Clicks, l.Impressions, l.Conversions = extract.Value("0"), nil, nil, nil
@@ -308,8 +307,8 @@ func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 	}
 }
 
-// TestSpend_NeedsNoOwnerWithoutSpend: what was not delivered has no source, and a row may lack
-// each of its IDs; a hundredth of a cent either way asks for them.
+// TestSpend_NeedsNoOwnerWithoutSpend: a row without spend may lack any of its IDs. A row with a hundredth of a cent, of
+// either sign, may not.
 func TestSpend_NeedsNoOwnerWithoutSpend(t *testing.T) {
 	for _, column := range []string{"campaign_id", "creative_id", "source_id"} {
 		for _, value := range []string{"", "null", `""`, `" "`} {
@@ -329,8 +328,8 @@ func TestSpend_NeedsNoOwnerWithoutSpend(t *testing.T) {
 	}
 }
 
-// TestSpend_AnEmptyRowIsAZero: a creative that was not delivered may come with nothing in its date, its source, its
-// spend and its counts, in whatever form. A source, or a count, makes its missing spend a value that is unknown.
+// TestSpend_AnEmptyRowIsAZero: the row of a creative that was not delivered may lack its date, source, spend and
+// counts; the missing numbers are 0. If the row has a source or a count, a missing spend is an error.
 func TestSpend_AnEmptyRowIsAZero(t *testing.T) {
 	forms := []extract.Value{nil, extract.Value("null")}
 	idle := func(v extract.Value) extract.SpendLine {
@@ -369,7 +368,7 @@ func TestSpend_AnEmptyRowIsAZero(t *testing.T) {
 	}
 }
 
-// An id and a name of the same bytes keep their own rules.
+// TestInterner_KeepsIDsAndTextsApart: an ID and a text of the same bytes each keep their own rules.
 func TestInterner_KeepsIDsAndTextsApart(t *testing.T) {
 	intern := NewInterner()
 	v := text("a\nb")
@@ -381,7 +380,7 @@ func TestInterner_KeepsIDsAndTextsApart(t *testing.T) {
 	}
 }
 
-// TestSpend_AStrayRowRefusesTheRead: one of another day, or in another currency.
+// TestSpend_AStrayRowRefusesTheRead: a stray row is of another day or in another currency.
 func TestSpend_AStrayRowRefusesTheRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		value string
@@ -404,8 +403,8 @@ func TestSpend_AStrayRowRefusesTheRead(t *testing.T) {
 	}
 }
 
-// TestSpend_AMeasureThatCannotBeRead costs itself, and is named and counted by its form; one that is not asked for is
-// unknown.
+// TestSpend_AMeasureThatCannotBeRead: the count becomes NULL, its row is stored, and the form of its value is counted.
+// A count that was not requested is NULL, too.
 func TestSpend_AMeasureThatCannotBeRead(t *testing.T) {
 	for value, form := range map[string]string{`"7 clicks"`: "clicks.string", "0.5": "clicks.fraction",
 		"1e30": "clicks.huge", `""`: "clicks.string", "null": "", "": ""} {

@@ -12,12 +12,12 @@ import (
 // Texts are bounded only by the size of the reply.
 const maxID = 200
 
-// Interner stores one copy of each ID and text, by the bytes received, and remembers that it was checked. The million
-// rows of a day name a few hundred campaigns and creatives; with one Interner each costs a pointer. It is not safe for
-// concurrent use; the rows made with it are.
+// Interner stores one copy of each ID and text, by the bytes received, and checks each of them once. The million rows
+// of a day repeat a few hundred campaigns and creatives; with one Interner, a repeated ID costs a pointer. An Interner
+// is not safe for concurrent use; the rows made with it are.
 type Interner struct {
 	ids, texts map[string]string // from the JSON as received
-	isDamaged  bool              // set if a text is a number or has lost something; the caller resets it
+	isDamaged  bool              // set if a text is not exactly as sent, see Decoded.Damaged; the caller resets it
 }
 
 // NewInterner returns an empty Interner.
@@ -25,8 +25,8 @@ func NewInterner() *Interner {
 	return &Interner{ids: map[string]string{}, texts: map[string]string{}}
 }
 
-// id returns an ID without surrounding blanks: any text without control characters and U+FFFD, which marks a loss, or
-// the digits of a whole number. Absent and null are the empty ID.
+// id returns an ID without surrounding blanks: a text without control characters and without U+FFFD, which marks lost
+// bytes; or the digits of a whole number. Absent and null are the empty ID.
 func (n *Interner) id(v extract.Value) (string, error) {
 	if v = v.ID(); v.Null() {
 		return "", nil

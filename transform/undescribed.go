@@ -10,12 +10,12 @@ import (
 // identifying are the keys that identify an entity and its kind.
 var identifying = []string{"id", "_id", "campaign_id", "creative_id", "type", "node"}
 
-// wrapping are the keys of objects whose members are checked one by one. An object under any other key is checked so
-// only if some member of it was read.
+// wrapping are the keys of objects whose members are checked one by one. Under any other key, the members of an object
+// are checked only if one of them was read.
 var wrapping = []string{"audience", "attributes"}
 
 // ExtraKeysIn returns the JSON types of the values in an entity's JSON that have no column, by the paths of their keys,
-// for example audience.interests. read are the keys whose values were read, by their names in the description.
+// for example audience.interests. The parameter read has the keys whose values were read.
 func ExtraKeysIn(raw string, read map[string]bool) map[string]string {
 	fields, ok := extract.Value(raw).Object()
 	if !ok {

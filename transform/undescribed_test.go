@@ -9,7 +9,8 @@ import (
 	"spendsync/extract"
 )
 
-// All keys of a described entity are read; one that the description lacks is found.
+// TestUndescribedIn_FindsTheKeysThatNothingRead: all keys of a described entity are read, so only a key without a
+// description is found.
 func TestUndescribedIn_FindsTheKeysThatNothingRead(t *testing.T) {
 	creative := func(body string) Decoded {
 		_, r, _ := Creative(Reply{Own: entity(t, "C1000001-001", body), Campaign: "C1000001"}, settings)

@@ -46,7 +46,8 @@ func (c *entityContext) status(v extract.Value) (string, error) {
 	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s))), err
 }
 
-// statusOf returns a status that should be one of words. Other words are stored, too, and recorded as unnamed.
+// statusOf returns a function that reads a status. A status that is not in words is stored, too, and recorded as
+// unnamed.
 func (c *entityContext) statusOf(column string, words ...string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		s, err := c.status(v)
@@ -57,8 +58,8 @@ func (c *entityContext) statusOf(column string, words ...string) func(extract.Va
 	}
 }
 
-// codeOf returns a code in upper case that should be one of the description's. Other codes are stored, too, and
-// recorded as unnamed.
+// codeOf returns a function that reads a code, in upper case. A code that is not in codes is stored, too, and recorded
+// as unnamed.
 func (c *entityContext) codeOf(column string, codes []string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		s, err := c.word(v)
@@ -83,13 +84,13 @@ func (c *entityContext) checkCode(column string, codes []string, v extract.Value
 	return nil
 }
 
-// unnamed records a value that is not among those of the service's description.
+// unnamed records a value that the service's description does not list.
 func (c *entityContext) unnamed(column string, v extract.Value) {
 	c.Unnamed = append(c.Unnamed,
 		&FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v), Err: ErrUnnamed})
 }
 
-// codesOf returns a list of codes in its stored form.
+// codesOf returns a function that reads a list of codes and returns the list in its stored form.
 func (c *entityContext) codesOf(column string, codes []string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		var list []string
@@ -132,8 +133,8 @@ func unlessNone(list []string) (string, error) {
 	return "", errBlank
 }
 
-// imageIDOf returns the ID of an image. An ID of another form than the description's is stored, too, and recorded as
-// unnamed.
+// imageIDOf returns a function that reads the ID of an image. An ID of another form than the described one is stored,
+// too, and recorded as unnamed.
 func (c *entityContext) imageIDOf(column string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (id string, err error) {
 		id, err = c.filled(v)
@@ -144,7 +145,8 @@ func (c *entityContext) imageIDOf(column string) func(extract.Value) (string, er
 	}
 }
 
-// linkOf returns an address. One of another form than the description's is stored, too, and recorded as unnamed.
+// linkOf returns a function that reads an address. An address of another form than the described one is stored, too,
+// and recorded as unnamed.
 func (c *entityContext) linkOf(column string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		s, err := c.filled(v)
