@@ -21,7 +21,8 @@ import (
 //	GET   truth    returns the totals of the last 32 days and today
 const controlPrefix = "/_sim/"
 
-// commands contains all commands, by method and name. decode decodes the body of the request.
+// commands maps the method and the name of each command to its function. The argument decode decodes the body of the
+// request.
 var commands = map[string]func(s *Service, decode func(v any) error) (lines []any, err error){
 	"POST clock":   (*Service).setClock,
 	"POST restate": (*Service).restateDay,
@@ -79,7 +80,7 @@ func (s *Service) restateDay(decode func(v any) error) ([]any, error) {
 	return nil, s.Restate(in.Day, in.Restatement)
 }
 
-// totals returns the totals of the days. Spend is text, so that no reader rounds it.
+// totals returns the totals of the days. Spend is a text, so that no JSON parser rounds the number.
 func (s *Service) totals(func(v any) error) (lines []any, err error) {
 	st := s.Snapshot()
 	for d := st.Today - clock.Reach; d <= st.Today; d++ {

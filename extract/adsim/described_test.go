@@ -8,9 +8,9 @@ import (
 	"spendsync/extract/adsim/config"
 )
 
-// row is one rule of the description, with a request that shows it and the expected reply. want is "" for a success,
-// and the code of an error or "code field" otherwise. In requests and bodies, $NAME stands for the ID of an entity of
-// [cast].
+// row is one rule of the description, with a request that tests the rule and the expected reply. want is "" for a
+// success, and the code of an error or "code field" otherwise. In requests and bodies, $NAME stands for the ID of an
+// entity of [cast].
 type row struct {
 	says, request, body string
 	status              int
@@ -93,7 +93,7 @@ func TestDescription_Rules(t *testing.T) {
 		{"statuses are known", "GET /campaigns?status=draft", "", 400, bad + " status"},
 		{"statuses are unique", "GET /campaigns?status=active,active", "", 400, bad + " status"},
 
-		// The description leaves these open; this is one plausible choice.
+		// The description does not specify these cases. The expected replies are one plausible choice.
 		{"an unknown path is 404", "GET /nosuch", "", 404, "not_found"},
 		{"another method is 404", "DELETE /campaigns", "", 404, "not_found"},
 		{"an unknown query parameter is refused", "GET /me?x=1", "", 400, bad + " x"},

@@ -1,7 +1,7 @@
-// Package adsim simulates the advertising service in-process: an [net/http.Handler] that serves the advertiser API and
-// the spend report of one made-up account or several, as the service's description states them. It serves the requests
-// that spendsync sends, and the changes of source lists that spendsync prints for its user to send. The other writes,
-// MCP and the push sending APIs are not simulated.
+// Package adsim simulates the advertising service in-process. Its [net/http.Handler] serves the advertiser API and the
+// spend report of one or more made-up accounts, as the service's description defines them. It serves the requests that
+// spendsync sends, and the changes of source lists that spendsync prints for its user to send. The other writes, MCP
+// and the push sending APIs are not simulated.
 //
 // # Rooms
 //
@@ -26,23 +26,23 @@
 //     replies.
 //   - All methods may be called from any goroutine.
 //
-// It imports no other package of this module, so that a mistake of the client can't be repeated here. A GET changes
-// nothing, nothing is stored on disk, and it opens no connections.
+// The simulator imports no package of the client, so that a mistake of the client can't be repeated here. A GET changes
+// nothing. The simulator stores nothing on disk and opens no connections.
 //
 // # Where to find it
 //
 // With a server at http://127.0.0.1:8080 the base URLs are http://127.0.0.1:8080/report and /api. With
 // [Service.Transport] the host may be anything. An account has a dashboard user, a read-only API key ([DefaultKey]) and
 // a read-write one ([DefaultWriteKey]). The keys of the second account end in 2, and its user is analyst2@example.com.
-// Where the description leaves a choice open, described_test.go has a line with the choice made here.
+// Where the description does not specify a reply, described_test.go shows the reply that the simulator gives.
 //
 // # Spending follows the settings
 //
-// In a prepaid account (Config.Prepaid) a campaign's spend depends on its settings. The traffic that it would have
-// without changes is its supply. Of that it gets the share that arrives while the campaign runs (active and within its
-// dates), the creative is active and the source is bought. Twice the bid draws about twice the traffic at twice the
-// price. The daily limit and the remaining balance bound the cost of a whole day: if its rows cost more, all are scaled
-// down in proportion. Days before a change keep their numbers.
+// In a prepaid account (Config.Prepaid) a campaign's spend depends on its settings. A campaign gets a share of the
+// traffic that was generated for it: the traffic that arrives while the campaign runs (active and within its dates),
+// the creative is active and the source is bought. Twice the bid draws about twice the traffic at twice the price. The
+// daily limit and the remaining balance bound the cost of a whole day: if the day's rows together cost more, all rows
+// are scaled down in proportion. Days before a change keep their numbers.
 //
 // # What a test can do to it
 //

@@ -17,7 +17,7 @@ import (
 
 // questions returns requests of each kind that quirks affect.
 func questions(campaigns []string) []string {
-	days := "start_date=2026-11-16&end_date=2026-11-16" // the fifth before today
+	days := "start_date=2026-11-16&end_date=2026-11-16" // the fifth day before today
 	reach := "start_date=2026-10-20&end_date=2026-11-20"
 	report, api := wire.ReportPrefix+"/ads/spend-report?", wire.APIPrefix+"/v1/"
 	list := []string{
@@ -64,8 +64,8 @@ func raw(t *testing.T, s *Service, target string) (status int, header http.Heade
 
 var creativeID = regexp.MustCompile(`C[0-9]+-[0-9]+`)
 
-// everything returns the replies to all questions. There are enough campaigns for several pages of a list, and one has
-// an audience, creatives and sources.
+// everything returns the replies to all questions. There are enough campaigns for several pages of a list, and one
+// campaign has an audience, creatives and sources.
 func everything(t *testing.T, s *Service, campaigns []string) []string {
 	t.Helper()
 	var all []string

@@ -15,8 +15,9 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// Service is the simulated service as one of its accounts: the world and the API belong to the account, everything else
-// is shared by all accounts. It is an [http.Handler]. The embedded fields provide most of its methods.
+// Service simulates the service, and gives access to one of its accounts. The world and the API belong to that account;
+// all accounts share the rest. A Service is an [http.Handler] that serves all accounts. The embedded fields provide
+// most of its methods.
 type Service struct {
 	*world.World
 	*clock.Clock
@@ -24,7 +25,7 @@ type Service struct {
 	*variations.ActiveQuirks
 	*wire.Log
 
-	accounts []*Service // all of them, this one included
+	accounts []*Service // all accounts, this one included
 	api      *advertiser.API
 }
 
@@ -73,8 +74,8 @@ func each[T any](accounts []*Service, value func(*Service) T) []T {
 	return list
 }
 
-// Account returns one of the accounts by number: 0 is the account of the Config itself, 1 the first of
-// Config.Accounts. Faults, quirks and the log are those of the service.
+// Account returns one of the accounts by number: 0 is the account of the Config itself, 1 the first of Config.Accounts.
+// All accounts share the faults, the quirks and the log.
 func (s *Service) Account(i int) *Service { return s.accounts[i] }
 
 // Transport sends every request to the service in-process: see [wire.Transport].
@@ -106,7 +107,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wire.Send(w, r, st.Now, rep, f)
 }
 
-// answer returns the reply before quirks, and before the faults that strike while it is sent.
+// answer returns the reply without quirks, and without the faults that strike while a reply is sent.
 func (s *Service) answer(st *ledger.State, r *http.Request, views []report.View, f *wire.Fault) wire.Reply {
 	if f != nil {
 		if rep, replaces := s.faultReply(st, r, f); replaces {
@@ -123,7 +124,7 @@ func (s *Service) answer(st *ledger.State, r *http.Request, views []report.View,
 	return report.Error(http.StatusNotFound, "Not found")
 }
 
-// faultReply returns the reply of a fault that replaces the service's own.
+// faultReply returns the reply of a fault, and reports whether this reply replaces the service's own reply.
 func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (wire.Reply, bool) {
 	status := f.Status
 	if status == 0 {
@@ -158,7 +159,7 @@ func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (
 	return rep, true
 }
 
-// reportText is the report's text for a status that a fault asks for.
+// reportText returns the report's error text for the status of a fault.
 func (s *Service) reportText(status int) string {
 	switch status {
 	case http.StatusUnauthorized:

@@ -33,7 +33,7 @@ type budget struct {
 	ResetsAt string `json:"resets_at"`
 }
 
-// limits answers GET /v1/limits: the day's budgets of changes. Changes do not use them up.
+// limits answers GET /v1/limits: the day's budgets of changes. Changes do not use up the budgets.
 func (s *API) limits(c *call) wire.Reply {
 	y, m, d := c.st.Now.UTC().Date()
 	resets := time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)

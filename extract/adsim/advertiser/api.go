@@ -121,8 +121,8 @@ type limiter struct {
 	accepted []time.Time
 }
 
-// wait returns 0 and counts the request, or returns the seconds until a request would be accepted. A negative limit is
-// no limit.
+// wait returns 0 and counts the request if fewer than most requests were accepted in the last 60 seconds. Otherwise it
+// returns the number of seconds until a request would be accepted. If most is negative, there is no limit.
 func (l *limiter) wait(now time.Time, most int) int {
 	if most < 0 {
 		return 0

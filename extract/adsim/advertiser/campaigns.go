@@ -29,7 +29,7 @@ func (s *API) listCampaigns(c *call) wire.Reply {
 	})
 }
 
-// shown returns a campaign, nil if there is none or it is hidden.
+// shown returns the campaign with the given ID, or nil if there is no such campaign or the campaign is hidden.
 func shown(st *ledger.State, id string) *market.Campaign {
 	if st.Changes.Campaign(id).Hidden {
 		return nil
@@ -37,7 +37,7 @@ func shown(st *ledger.State, id string) *market.Campaign {
 	return st.Campaign(id)
 }
 
-// campaignHead contains the fields that an entry of the list and the reply for a single campaign share.
+// campaignHead contains the fields that are common to an entry of the list and the reply for a single campaign.
 type campaignHead struct {
 	ID        string        `json:"id"`
 	Name      string        `json:"name"`

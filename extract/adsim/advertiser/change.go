@@ -14,16 +14,17 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// Change is a change of one campaign or one creative. It takes effect at one instant, completely or not at all, and may
-// be one that the real service would refuse. Set has new values by the API's names of the fields; null unsets a field:
+// Change is a change of one campaign or one creative. A Change takes effect at one instant, completely or not at all.
+// Changes that the real service would refuse are possible, too. Set maps the API's field names to new values; null
+// unsets a field:
 //
 //	campaign  name, default_bid, daily_spend_limit, target_cpa, start_date, end_date, audience, status,
 //	          delivery_status (null: computed from the other fields), unsupported_targeting
 //	creative  title, message, link, image_id, icon_id, button1, button2, status, and if it is rejected
 //	          rejection_reasons and rejection_comment
 //
-// Amounts are numbers or decimal text. A field of a new entity that is not set gets a default: a campaign is active, a
-// creative is pending_review.
+// Amounts are numbers or decimal text. A new entity gets defaults for the fields that Set lacks: for example, a
+// campaign is active, a creative is pending_review.
 type Change struct {
 	Campaign, Creative string // ID
 	Do                 ledger.Action
@@ -32,7 +33,7 @@ type Change struct {
 }
 
 // SourceChange is a change of a campaign's source settings. Mode is applied first, so that one change can switch to an
-// allow list and fill it. Switching keeps the list of the other mode for a later switch back.
+// allow list and add sources to the list. The list of the other mode is kept for a later switch back.
 type SourceChange struct {
 	Mode                            string // block_list or allow_list
 	Block, Unblock, Allow, Disallow []string
@@ -90,7 +91,7 @@ func apply(e *world.Editor, c Change) (string, error) {
 	return cr.ID, changeCreative(e, cr, c.Set)
 }
 
-// fields contains the fields of Change.Set that are not applied yet, by name, as JSON.
+// fields maps the names of those fields of Change.Set that have not been applied yet to their new values.
 type fields map[string]json.RawMessage
 
 func fieldsOf(set map[string]any) (f fields, err error) {
@@ -103,8 +104,8 @@ func fieldsOf(set map[string]any) (f fields, err error) {
 	return f, nil
 }
 
-// take decodes a field if it is present, and removes it: a field that nothing removes is unknown. Null decodes as the
-// zero value.
+// take decodes a field if it is present, and removes it from f. The fields that remain in f at the end are unknown
+// fields. Null decodes as the zero value.
 func take[T any](f fields, name string, into **T) error {
 	raw, present := f[name]
 	if !present {
@@ -118,7 +119,7 @@ func take[T any](f fields, name string, into **T) error {
 	return nil
 }
 
-// takeAmount is take for an amount, which is a JSON number or text.
+// takeAmount is like take, but for an amount, which is a JSON number or a text.
 func takeAmount(f fields, name string, into **int64) error {
 	if raw, present := f[name]; present && string(raw) != "null" {
 		amount, ok := money.Parse(strings.Trim(string(raw), `"`))
@@ -131,7 +132,7 @@ func takeAmount(f fields, name string, into **int64) error {
 	return take(f, name, into)
 }
 
-// unknown returns an error if a field is left.
+// unknown returns an error if f still contains a field.
 func (f fields) unknown() error {
 	for name := range f {
 		return fmt.Errorf("unknown field %q", name)
@@ -197,14 +198,14 @@ func applySources(e *world.Editor, cp *market.Campaign, c *SourceChange) error {
 			return err
 		}
 	}
-	changes := e.OfCampaign(cp.ID) // again: changeList has replaced the changes
+	changes := e.OfCampaign(cp.ID) // look up again: changeList has replaced the changes
 	for id, v := range c.Bids {
 		src, ok := e.Account.Sources.Index(id)
 		bid, valid := money.Parse(fmt.Sprint(v))
 		if !ok || !valid && v != nil {
 			return fmt.Errorf("bids: no source %q, or %v is not an amount", id, v)
 		}
-		setIn(&changes.Bids, src, bid) // nil: 0, the default bid applies
+		setIn(&changes.Bids, src, bid) // a nil bid is stored as 0: the default bid applies
 	}
 	return nil
 }

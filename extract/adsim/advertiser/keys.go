@@ -15,7 +15,7 @@ import (
 type apiKey struct {
 	secret, name string
 	canWrite     bool
-	expiresAt    time.Time // zero: see ends
+	expiresAt    time.Time // zero: the method ends computes the instant
 	limiter      limiter
 }
 
@@ -44,7 +44,8 @@ func (k *apiKey) setHeaders(h http.Header, now time.Time) {
 	}
 }
 
-// accountOf returns the account and the key of an Authorization header, nil if it contains no valid key.
+// accountOf returns the key in an Authorization header and the account of that key. Both are nil if the header contains
+// no valid key.
 func accountOf(accounts []*API, authorization string, now time.Time) (*API, *apiKey) {
 	scheme, secret, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {

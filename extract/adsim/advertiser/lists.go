@@ -16,8 +16,8 @@ type listQuery struct {
 	limit, offset int
 }
 
-// listQuery parses the parameters of a list request. Without the parameter status, entities with one of the first
-// defaults statuses are listed.
+// listQuery parses the parameters of a list request. The argument statuses contains all statuses. A request without the
+// parameter status lists entities with one of the first statuses; their number is the argument defaults.
 func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err error) {
 	q.statuses = statuses[:defaults]
 	if text := c.query.Get("status"); text != "" {
@@ -34,7 +34,8 @@ func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err erro
 	return q, err
 }
 
-// integer returns a query parameter from least to most, or its default.
+// integer returns a query parameter, which must be an integer from least to most. It returns unset if the request does
+// not have the parameter.
 func (c *call) integer(name string, unset, least, most int) (int, error) {
 	text := c.query.Get(name)
 	if text == "" {
@@ -47,8 +48,8 @@ func (c *call) integer(name string, unset, least, most int) (int, error) {
 	return n, nil
 }
 
-// one returns a reply with a single object: under the name of its resource, or bare if singular is empty, as for the
-// key, the limits and the balance.
+// one returns a reply with a single object. The object is a member named singular of the reply's body. If singular is
+// empty (for the key, the limits and the balance), the object is the body.
 func one(singular string, v any) wire.Reply {
 	if singular != "" {
 		v = map[string]any{singular: v}
@@ -56,7 +57,7 @@ func one(singular string, v any) wire.Reply {
 	return wire.JSONReply(http.StatusOK, tree.Marshal(v))
 }
 
-// many returns a reply with the page of a list of n entries that was asked for. A fault may move where the page begins.
+// many returns a reply with the requested page of a list of n entries. A fault may shift the beginning of the page.
 func many(c *call, q listQuery, plural string, n int, entry func(i int) any) wire.Reply {
 	list := tree.List()
 	from := c.fault.From(q.offset)

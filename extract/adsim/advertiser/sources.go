@@ -49,8 +49,8 @@ const (
 )
 
 // changeSources answers POST /v1/campaigns/{campaign_id}/sources/{verb} for the verbs block, unblock, allow and
-// disallow, and replies like getSources. The simulator has no other writes; spendsync prints these for its user to
-// send.
+// disallow, and replies like getSources. These are the only writes of the simulator: spendsync prints such requests for
+// its user to send.
 func (s *API) changeSources(c *call) wire.Reply {
 	var body struct {
 		SourceIDs []string `json:"source_ids"`
@@ -100,7 +100,8 @@ var listVerbs = []string{"block", "unblock", "allow", "disallow"}
 
 func ofAllowList(verb string) bool { return verb == "allow" || verb == "disallow" }
 
-// changeList adds sources to, or removes them from, the block list or the allow list, as the verb says.
+// changeList changes the block list or the allow list of a campaign. The verb determines which list, and whether the
+// sources are added or removed.
 func changeList(e *world.Editor, cp *market.Campaign, verb string, ids []string) error {
 	on := verb == "block" || verb == "allow"
 	changes := e.OfCampaign(cp.ID)

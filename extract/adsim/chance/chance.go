@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// Every number that looks random is a hash of the object it belongs to, so that it does not depend on the order of
-// requests. Only integer arithmetic is used, because floats may round differently on another machine.
+// Every number that looks random is a hash of the object to which the number belongs, so that the number does not
+// depend on the order of requests. Only integer arithmetic is used, because floats may round differently on another
+// machine.
 
 // Mix is the finalizer of splitmix64: every bit of x moves every bit of the result.
 func Mix(x uint64) uint64 {

@@ -6,13 +6,14 @@ import (
 	_ "time/tzdata"
 )
 
-// Clock is the service's clock: real time, real time plus a shift, or an instant at which it stands still.
+// Clock is the service's clock. It shows real time, real time plus a shift, or, while the clock is stopped, a fixed
+// instant.
 type Clock struct {
 	mu       sync.Mutex
 	Base     func() time.Time // real time
 	shift    time.Duration    // added to Base while the clock runs
 	standing bool
-	at       time.Time // the time while the clock stands
+	at       time.Time // the time that a stopped clock shows
 }
 
 // Now returns the service's time.
@@ -25,21 +26,22 @@ func (c *Clock) Now() time.Time {
 	return c.Base().Add(c.shift)
 }
 
-// SetNow stops the clock at t until it is set or advanced, so that a test sees the same numbers however long it takes.
+// SetNow stops the clock at t until the clock is set or advanced. The numbers that a test sees then do not depend on
+// how long the test takes.
 func (c *Clock) SetNow(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.standing, c.at = true, t
 }
 
-// RunFrom sets the clock to t and lets it run on from there.
+// RunFrom sets the clock to t and lets the clock run from there.
 func (c *Clock) RunFrom(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.standing, c.shift = false, t.Sub(c.Base())
 }
 
-// Advance moves the clock by d. A running clock goes on running, a standing one stands at the new time.
+// Advance moves the clock by d. A running clock continues to run; a stopped clock stays stopped at the new time.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,14 +52,14 @@ func (c *Clock) Advance(d time.Duration) {
 	}
 }
 
-// Stands reports whether the clock stands still.
+// Stands reports whether the clock is stopped.
 func (c *Clock) Stands() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.standing
 }
 
-// Day is a calendar day as the number of days since 1970-01-01. It has no time zone; [Day.Start] takes one.
+// Day is a calendar day as the number of days since 1970-01-01. A Day has no time zone; [Day.Start] takes a time zone.
 type Day int32
 
 // Reach is the age in days of the oldest day that the report still answers.
@@ -81,7 +83,7 @@ func (d Day) utc() time.Time        { return time.Unix(int64(d)*86400, 0).UTC() 
 func (d Day) Weekday() time.Weekday { return d.utc().Weekday() }
 func (d Day) String() string        { return d.utc().Format(time.DateOnly) }
 
-// ParseDay parses a day in the form YYYY-MM-DD and no other.
+// ParseDay parses a day. It accepts only the form YYYY-MM-DD.
 func ParseDay(s string) (Day, bool) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil || len(s) != len(time.DateOnly) {
@@ -96,8 +98,8 @@ var hourWeights = [24]int64{
 	68, 66, 63, 61, 60, 62, 67, 72, 74, 68, 52, 34,
 }
 
-// ArrivedShare returns the share of a day's traffic that has arrived by an instant, in 65536ths. It walks the hours
-// that the day really has: 23 or 25 of them when the clocks change.
+// ArrivedShare returns the share of a day's traffic that has arrived by an instant, in 65536ths. A day on which the
+// clocks change has 23 or 25 hours.
 func ArrivedShare(d Day, at time.Time, zone *time.Location) uint32 {
 	start, end := d.Start(zone), (d + 1).Start(zone)
 	if !at.Before(end) {

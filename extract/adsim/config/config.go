@@ -7,7 +7,7 @@ import (
 	"spendsync/extract/adsim/chance"
 )
 
-// Config describes the simulated account. A field with its zero value gets its default.
+// Config describes the simulated account. Fields with a zero value get their default.
 type Config struct {
 	Seed uint64 // determines the account; default 1
 	// Campaigns is the number of campaigns that are listed at the start: default 36, at most 100000. About two thirds
@@ -31,13 +31,14 @@ type Config struct {
 	KeyExpiresAt time.Time
 	RateLimit    int // requests of a key in any 60 seconds of the clock; default 120, negative: unlimited
 
-	// Accounts are further accounts of the same service. Each has a user and keys; by default its seed and its names
-	// are those of this Config with a number added. Fields that concern the whole service are ignored in these Configs.
+	// Accounts are further accounts of the same service. Each account has its own user and keys. By default, the seed
+	// and the names of an account are those of this Config with a number added. Fields that concern the whole service
+	// are ignored in Accounts.
 	Accounts []Config
 
 	AdvertiserID, AdvertiserName string // of the account, in the reply to /v1/me
-	// Prepaid makes the account pay by wire, and is its initial balance in millionths of a US dollar. If it is 0, the
-	// account pays by card.
+	// Prepaid is the initial balance, in millionths of a US dollar, of an account that pays by wire. If Prepaid is 0,
+	// the account pays by card.
 	Prepaid int64
 	Quirks  []string // set at the start: see [Quirks] and [Service.SetQuirks]
 	Control bool     // serve the commands under /_sim/, which need no credentials
@@ -60,7 +61,7 @@ func (cfg *Config) Next(more Config, i int) Config {
 	setDefault(&more.WriteKey, DefaultWriteKey+n)
 	setDefault(&more.AdvertiserName, "Second Account "+n)
 	setDefault(&more.RateLimit, cfg.RateLimit)
-	more.Campaigns = min(more.Campaigns, 1000) // more would overlap with the IDs of the next account
+	more.Campaigns = min(more.Campaigns, 1000) // more IDs would overlap with those of the next account
 	return more
 }
 

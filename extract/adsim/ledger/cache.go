@@ -15,11 +15,11 @@ type Caches struct {
 	groups memo.Cache[groupKey, []Row]
 	costs  memo.Cache[costKey, int64]
 	limits memo.Cache[*market.Campaign, int64]
-	// sampleTraffic returns the total traffic of one day, which approximates that of other days in large accounts.
+	// sampleTraffic returns the total traffic of one day. In a large account, other days have about the same traffic.
 	sampleTraffic func() uint64
 }
 
-// stateKey contains everything but the query that determines rows.
+// stateKey contains everything that determines the rows of a reply, except the query.
 type stateKey struct {
 	asOf          int64
 	today         clock.Day

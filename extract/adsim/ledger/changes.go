@@ -11,8 +11,8 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// Changes contains all changes that were made to an account. It is immutable once a State refers to it; nil means no
-// changes.
+// Changes contains all changes that were made to an account. A Changes is immutable once a State refers to it; nil
+// means no changes.
 type Changes struct {
 	Made      []*market.Campaign // created, newest first
 	Campaigns map[string]*CampaignChanges
@@ -21,7 +21,7 @@ type Changes struct {
 	Deposits  []Deposit            // of a prepaid account, oldest first
 	Effects   []Planted
 	marks     []dayMark // by day
-	Seq       uint64    // of the last mark
+	Seq       uint64    // seq of the newest mark
 }
 
 // CampaignChanges are the changes to one campaign. A nil field is unchanged.
@@ -77,7 +77,8 @@ func (ch *Changes) Creative(id string) *CreativeChanges {
 	return &noCreativeChanges
 }
 
-// Clone returns a copy. Its fields and the entries of its maps may be replaced, but what they point to is shared.
+// Clone returns a copy. The fields of the copy and the entries of its maps may be replaced. The values that they point
+// to are shared with the original.
 func (ch *Changes) Clone() *Changes {
 	next := &Changes{Campaigns: map[string]*CampaignChanges{}, Creatives: map[string]*CreativeChanges{},
 		History: map[string][]Version{}}
@@ -92,7 +93,7 @@ func (ch *Changes) Clone() *Changes {
 	return next
 }
 
-// Or returns the changed value, or v if it is unchanged.
+// Or returns the changed value, to which asked points, or v if asked is nil.
 func Or[T any](asked *T, v T) T {
 	if asked != nil {
 		return *asked
@@ -103,8 +104,8 @@ func Or[T any](asked *T, v T) T {
 // Refresh is the interval at which the report's numbers are updated.
 const Refresh = 15 * time.Minute
 
-// State is an account at one instant: with the request, it determines the reply. A request takes it once, so that
-// concurrent changes do not affect the reply.
+// State is the state of an account at one instant. The State and the request determine the reply. Each request takes
+// one State at its start, so that concurrent changes do not affect the reply.
 type State struct {
 	Account  *market.Account
 	Caches   *Caches
@@ -125,7 +126,7 @@ type Deposit struct {
 	Amount int64
 }
 
-// VersionOf returns the present changes of a campaign and its creatives as a version from an instant on.
+// VersionOf returns the present changes of a campaign and its creatives as a version that begins at an instant.
 func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
 	v := Version{At: at, Changes: ch.Campaign(cp.ID), creatives: map[string]*CreativeChanges{}}
 	for cr, changes := range ch.Creatives {
@@ -153,13 +154,13 @@ func (v *Version) creative(id string) *CreativeChanges {
 	return &noCreativeChanges
 }
 
-// dayMark is the number of a change that affects the spending from a day on.
+// dayMark records that the change with the number seq affects the spending on a day and on all later days.
 type dayMark struct {
 	day clock.Day
 	seq uint64
 }
 
-// NoteDay records that a change affects the spending from a day on.
+// NoteDay records that a change affects the spending on a day and on all later days.
 func (ch *Changes) NoteDay(d clock.Day) {
 	ch.Seq++
 	earlier := ch.marks
@@ -198,8 +199,8 @@ type Effect struct {
 	// From and To are the first and the last Chicago day, YYYY-MM-DD. Without To the effect does not end.
 	From string
 	To   string
-	// Clicks changes the clicks per impression by a percentage, Conversions the conversions per click. At -100 there
-	// are none.
+	// Both are changes in percent: Clicks of the clicks per impression, Conversions of the conversions per click. At
+	// -100 there are no clicks or no conversions.
 	Clicks      int64
 	Conversions int64
 }
@@ -229,7 +230,7 @@ type Action string
 
 const (
 	Create Action = "create" // a campaign or, if Change.Campaign is set, a creative of it
-	Hide   Action = "hide"   // missing from lists, and 404 when asked for by ID, like everything that belongs to it
+	Hide   Action = "hide"   // left out of lists, and 404 when requested by ID
 	Show   Action = "show"   // undoes Hide
 )
 

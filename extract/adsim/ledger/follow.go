@@ -12,17 +12,17 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// In a prepaid account, spending follows the settings: a changed campaign spends by its settings instead of as
-// generated. The generated rows are its supply. Each row gets the share of the day's traffic that arrives while the
-// campaign and the creative run and the source is bought. The share grows with the bid, and a click costs what the bid
-// of that time is worth. If the rows together cost more than the daily limit or the remaining balance, all are scaled
-// down in proportion.
+// In a prepaid account, the spending of a changed campaign follows its settings. Without changes, a campaign spends as
+// generated. After a change, each generated row keeps only the traffic that arrives while the campaign and the creative
+// run and the source is bought. A higher bid increases this traffic and the price of a click. If the rows of a campaign
+// together cost more than its daily limit, or all rows more than the remaining balance, they are scaled down in
+// proportion.
 
-// generatedOnly are the versions of a campaign that spends as generated.
+// generatedOnly is the list of versions of a campaign that spends as generated.
 var generatedOnly = []Version{{Generated: true, Changes: &NoCampaignChanges}}
 
-// versionsOf returns the versions of a campaign whose spending follows its settings on a day, and nil for a campaign
-// that spends as generated.
+// versionsOf returns the versions of a campaign if its spending on a day follows the settings. It returns nil if the
+// campaign spends as generated on that day.
 func (st *State) versionsOf(c *market.Campaign, d clock.Day) []Version {
 	if st.Changes == nil {
 		return nil
@@ -78,7 +78,8 @@ func (st *State) entriesOf(d clock.Day) (list []Entry) {
 }
 
 // stopAt scales all rows down in proportion if together they cost more than an amount, as if delivery stopped for all
-// rows at the same time. The last click may exceed the amount. It returns the cost of the rows before credits.
+// rows at the same time. The last click may exceed the amount. stopAt returns the resulting cost of the rows before
+// credits.
 func stopAt(entries []Entry, amount int64) (spent int64) {
 	var all, before int64
 	for _, e := range entries {
@@ -116,7 +117,7 @@ func stopAt(entries []Entry, amount int64) (spent int64) {
 type follower struct {
 	*day
 	campaign  *market.Campaign
-	generated map[*market.Creative]int // numbers of rows without changes
+	generated map[*market.Creative]int // number of rows of each creative without changes
 	traffic   uint64                   // total weight of all creatives of the account without changes
 	stretches []stretch
 	universe  *market.Universe // of the last stretch
@@ -126,7 +127,7 @@ type follower struct {
 // stretch is a part of the day during which the campaign's settings do not change.
 type stretch struct {
 	*Version
-	begin, end uint32 // shares of the day's traffic that have arrived by its beginning and its end, in 65536ths
+	begin, end uint32 // shares of the day's traffic that have arrived when the stretch begins and ends, in 65536ths
 	bid        int64
 	allowList  bool
 	delivers   bool
@@ -174,7 +175,7 @@ func (sd *day) follow(c *market.Campaign, versions []Version) *follower {
 	return f
 }
 
-// universeOf returns the sources that the campaign may buy during a stretch, before its block list.
+// universeOf returns the sources that the campaign may buy during a stretch, without regard to its block list.
 func (f *follower) universeOf(s *stretch) *market.Universe {
 	c := f.campaign
 	switch {
@@ -208,7 +209,7 @@ func (f *follower) delivers(v *Version, t time.Time) bool {
 	return Or(v.Changes.Status, f.campaign.Status(f.day.day)) == "active"
 }
 
-// runs reports whether a creative runs during a stretch. A hidden creative does not, just as it does not count for the
+// runs reports whether a creative runs during a stretch. A hidden creative does not run, nor does it count for the
 // campaign's delivery_status.
 func (f *follower) runs(s *stretch, cr *market.Creative) bool {
 	if s.Generated {
@@ -244,7 +245,7 @@ func (f *follower) buys(s *stretch, src int32) (bid int64, ok bool) {
 }
 
 // draw returns the traffic of a source during a stretch, in 256ths of its traffic without changes, and the bid. The
-// traffic is proportional to the bid, within limits of a sixteenth and four times.
+// traffic is proportional to the bid, but at least a sixteenth and at most four times the traffic without changes.
 func (f *follower) draw(s *stretch, cr *market.Creative, src int32) (factor uint64, bid int64) {
 	if !s.delivers || !f.runs(s, cr) {
 		return 0, 0
@@ -293,8 +294,8 @@ func (f *follower) entries(versions []Version) []Entry {
 	return out
 }
 
-// estimateRows returns the number of rows of a creative that would have none without changes. It is proportional to the
-// creative's weight in the traffic of the account.
+// estimateRows returns the number of rows of a creative for which no number was generated. The number is proportional
+// to the creative's weight in the traffic of the account.
 func (f *follower) estimateRows(e *Entry) int {
 	runs := slices.ContainsFunc(f.stretches, func(s stretch) bool { return s.delivers && f.runs(&s, e.Creative) })
 	if len(e.universe.Src) == 0 || !runs {
@@ -306,7 +307,7 @@ func (f *follower) estimateRows(e *Entry) int {
 	return min(1+int(rows), e.most())
 }
 
-// fill computes the rows of an entry. The number of a row determines its source.
+// fill computes the rows of an entry. The index of a row within the entry determines the row's source.
 func (f *follower) fill(e *Entry) {
 	for j := range e.rows {
 		h := chance.Mix(e.key + uint64(j)*0x9e3779b97f4a7c15)

@@ -6,7 +6,8 @@ import (
 	"spendsync/extract/adsim/clock"
 )
 
-// prepaidOn reports whether the clicks of a day are paid from deposits: from the day of the first deposit on.
+// prepaidOn reports whether the clicks of a day are paid from deposits: on the day of the first deposit and on all
+// later days.
 func (st *State) prepaidOn(d clock.Day) bool {
 	return st.Changes != nil && len(st.Changes.Deposits) > 0 && d >= clock.DayOf(st.Changes.Deposits[0].At,
 		st.Account.Zone)
@@ -27,7 +28,8 @@ func (st *State) fundsFor(d clock.Day) (left int64) {
 	return left
 }
 
-// FundsLeft returns the remaining deposits. It can be slightly negative, because the last click may exceed them.
+// FundsLeft returns the remaining deposits. The amount can be slightly negative, because the last click may cost more
+// than the remaining deposits.
 func (st *State) FundsLeft() int64 { return st.fundsFor(st.Today) - st.costUntil(st.Today, st.Now) }
 
 // costKey contains everything that determines the cost of a day that is over.
@@ -65,8 +67,9 @@ type balanceNow struct {
 // CardThreshold is the balance at which the card is charged.
 const CardThreshold = 100_000_000
 
-// BalanceOf computes the balance as of an instant. It falls with the spend. The card is charged with the average cost
-// of ten days every Monday, and whenever the balance falls to [CardThreshold]. A prepaid account has its deposits only.
+// BalanceOf computes the balance as of an instant. Spending lowers the balance. The card is charged with the average
+// cost of ten days every Monday, and whenever the balance falls to [CardThreshold]. The balance of a prepaid account
+// consists of its deposits only.
 func (st *State) BalanceOf(asOf time.Time) balanceNow {
 	at := *st
 	if !asOf.Equal(at.Now) {

@@ -6,7 +6,7 @@ import (
 	"spendsync/extract/adsim/clock"
 )
 
-// Query selects and groups rows of the report. Columns and pages are not part of it: package report applies them.
+// Query selects and groups rows of the report. Package report then selects the columns and the page.
 type Query struct {
 	From, To                                 clock.Day
 	Creatives                                bool // include_creatives
@@ -14,8 +14,9 @@ type Query struct {
 	Campaign, Creative                       string
 }
 
-// Result returns the rows of a query, which the caller must not modify. Grouped by date, creative and source they are
-// the rows of the days, otherwise sums of these. Sums and filtered rows are cached for the next page.
+// Result returns the rows of a query. The caller must not modify the rows. A query that groups by date, creative and
+// source gets the rows of the days; any other query gets sums of these rows. Sums and filtered rows are cached for the
+// next page.
 func (st *State) Result(q Query) []Row {
 	finest := q.ByDate && q.ByCreative && q.BySource
 	switch {
@@ -43,7 +44,7 @@ func (st *State) grouped(q Query, by func(q Query) []Row) []Row {
 
 // Group adds up the rows of a query, in the report's order.
 func (st *State) Group(q Query) (out []Row) {
-	at := map[Row]int{} // index in out, by a row that has only dimensions
+	at := map[Row]int{} // maps a row that has only dimensions to its index in out
 	for d := q.From; d <= min(q.To, st.Today); d++ {
 		for r := range st.Rows(d, q.scope()) {
 			group := q.dimensions(r, d)
@@ -56,7 +57,7 @@ func (st *State) Group(q Query) (out []Row) {
 		}
 	}
 	slices.SortFunc(out, func(x, y Row) int { return compareRows(&x, &y) })
-	// Drop the row without a source of a creative that has rows with sources on the same day.
+	// If a creative has rows with sources on a day, drop its row without a source.
 	rows := out[:0]
 	for i, r := range out {
 		if !q.BySource || r.Source != NoSource || i+1 == len(out) || out[i+1].Creative != r.Creative ||

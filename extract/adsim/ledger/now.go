@@ -85,7 +85,7 @@ func (st *State) CampaignNow(c *market.Campaign) CampaignNow {
 	return now
 }
 
-// limitOf returns the daily limit of a campaign with the given changes; 0: none.
+// limitOf returns the daily limit of a campaign with the given changes, or 0 for no limit.
 func (st *State) limitOf(c *market.Campaign, changes *CampaignChanges) int64 {
 	if changes.Limit != nil {
 		return *changes.Limit
@@ -93,7 +93,8 @@ func (st *State) limitOf(c *market.Campaign, changes *CampaignChanges) int64 {
 	return st.DailyLimit(c)
 }
 
-// spanOf returns the start and end of a campaign with the given changes. A zero end means that it does not end.
+// spanOf returns the start and end of a campaign with the given changes. A zero end means that the campaign does not
+// end.
 func (st *State) spanOf(c *market.Campaign, changes *CampaignChanges) (start, end time.Time) {
 	if c.Ends {
 		end = c.Over.Start(st.Account.Zone)
@@ -142,7 +143,8 @@ func (st *State) countCreatives(c *market.Campaign) map[string]int {
 	return counts
 }
 
-// SourcesNow contains the source settings of a campaign at one instant. Only the list of its mode is filled.
+// SourcesNow contains the source settings of a campaign at one instant. Of the two lists, only the one that belongs to
+// the mode is set.
 type SourcesNow struct {
 	AllowList        bool
 	Allowed, Blocked []int32
@@ -203,7 +205,8 @@ func (st *State) BlockedNow(c *market.Campaign) []int32 {
 	return withChanges(c.Blocked(st.Account.Sources, st.Today), st.Changes.Campaign(c.ID).Blocked)
 }
 
-// withChanges returns a sorted list of sources with those added that changes maps to true, and the others removed.
+// withChanges returns a list of sources after changes, sorted. The map holds true for a source that was added, and
+// false for a source that was removed.
 func withChanges(list []int32, changes map[int32]bool) []int32 {
 	if len(changes) == 0 {
 		return list

@@ -18,8 +18,8 @@ import (
 //	empty     removes all rows
 //	restore   removes all earlier restatements of the day
 //
-// The row of change and delete is the first with a source at index Row or after it, in the report's order. An inserted
-// row has the creative of that row, and a source for which the creative has no row on the day.
+// The kinds change and delete affect the first row with a source at index Row or later, in the report's order. The kind
+// insert adds a row for the creative of that row, with a source for which the creative has no row on the day.
 type Restatement struct {
 	Kind     string
 	Row      int
@@ -28,14 +28,14 @@ type Restatement struct {
 	Measures *Measures
 }
 
-// Overlay contains the restatements of one day, in the order in which they apply. It is immutable once a State refers
-// to it.
+// Overlay contains the restatements of one day, in the order in which they apply. An Overlay is immutable once a State
+// refers to it.
 type Overlay struct {
 	number int // counts all restatements of the day
 	steps  []func(rows []Row) []Row
 }
 
-// Restate returns the overlay of a day with one more restatement added, and nil after a restore.
+// Restate returns the overlay of a day with one more restatement added. It returns nil if the kind is restore.
 func (st *State) Restate(d clock.Day, change Restatement) (*Overlay, error) {
 	next := &Overlay{number: 1}
 	if old := st.Overlays[d]; old != nil {
@@ -62,8 +62,8 @@ func (st *State) Restate(d clock.Day, change Restatement) (*Overlay, error) {
 	return next, err
 }
 
-// multiply returns a step that multiplies the measures of rows. The number of the restatement selects the sources if
-// OneIn is set.
+// multiply returns a step that multiplies the measures of rows. If OneIn is set, the number of the restatement
+// determines which sources are affected.
 func multiply(change Restatement, number int32) (func(rows []Row) []Row, error) {
 	if change.Percent < 0 || change.OneIn < 0 {
 		return nil, fmt.Errorf("percent %d or one_in %d is negative", change.Percent, change.OneIn)
@@ -83,7 +83,7 @@ func multiply(change Restatement, number int32) (func(rows []Row) []Row, error) 
 	}, nil
 }
 
-// edit returns a step that changes, deletes or inserts the row.
+// edit returns a step that changes, deletes or inserts the row r.
 func edit(r Row, change Restatement) func(rows []Row) []Row {
 	hasKey := func(o Row) bool { return o.Creative == r.Creative && o.Source == r.Source }
 	switch change.Kind {
@@ -137,7 +137,7 @@ func (o *Overlay) apply(rows []Row) []Row {
 	slices.SortFunc(rows, func(x, y Row) int { return compareRows(&x, &y) })
 	out := rows[:0]
 	for i, r := range rows {
-		// Drop the row without a source of a creative that now has rows with sources.
+		// If a creative now has rows with sources, drop its row without a source.
 		if r.Source != NoSource || i+1 == len(rows) || rows[i+1].Creative != r.Creative {
 			out = append(out, r)
 		}

@@ -8,8 +8,8 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// generatedRows returns the number of rows of each creative on a day without changes, and the total weight of the
-// creatives.
+// generatedRows returns the number of rows that each creative would have on a day if nothing had been changed, and the
+// total weight of the creatives.
 func generatedRows(a *market.Account, d clock.Day) (rows map[*market.Creative]int, traffic uint64) {
 	var all []Entry
 	for _, c := range a.ExistingOn(d) {
@@ -51,13 +51,13 @@ func rowsWanted(a *market.Account, d clock.Day) uint64 {
 }
 
 // shareRows distributes the rows of a day over the delivering creatives by weight. If a creative's share exceeds its
-// maximum, the excess goes to the others.
+// maximum, the excess goes to the other creatives.
 func shareRows(a *market.Account, d clock.Day, all []Entry) {
 	want := rowsWanted(a, d)
 	weights := make([]uint64, len(all))
 	for i, e := range all {
 		if weights[i] = e.weight; e.weight == 0 {
-			want -= min(want, 1) // a creative without delivery has one row, without a source
+			want -= min(want, 1) // a creative without delivery has one row, which has no source
 		}
 	}
 	for range 6 {
@@ -100,8 +100,8 @@ func filledBy(share uint32) int {
 	return int(((1<<16-left)*64 + 65535) >> 16)
 }
 
-// DailyLimit returns the generated daily limit of a campaign. It is 1.5 times its highest spend on four days of its
-// life, so that most days stay below it.
+// DailyLimit returns the generated daily limit of a campaign. The limit is 1.5 times the highest spend on four sample
+// days of the campaign's life, so that most days stay below the limit.
 func (st *State) DailyLimit(c *market.Campaign) int64 {
 	return st.Caches.limits.Get(c, func() int64 {
 		most := int64(0)
@@ -113,8 +113,8 @@ func (st *State) DailyLimit(c *market.Campaign) int64 {
 	})
 }
 
-// expectedSpend estimates the campaign's spend on a day from this campaign alone. Computing the rows of all campaigns
-// would make the first request to a large account slow.
+// expectedSpend estimates the campaign's spend on a day without computing the rows of other campaigns. Computing the
+// rows of all campaigns would make the first request to a large account slow.
 func (st *State) expectedSpend(c *market.Campaign, d clock.Day) int64 {
 	a := st.Account
 	all := st.Caches.sampleTraffic()

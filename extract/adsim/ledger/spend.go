@@ -21,8 +21,8 @@ func (m *Measures) Add(o Measures) {
 	m.Conversions += o.Conversions
 }
 
-// Row is one row of the report. Dimensions by which the query does not group are nil, or 0 for Day and NoSource for
-// Source.
+// Row is one row of the report. If the query does not group by a dimension, the dimension is not set: Campaign and
+// Creative are nil, Day is 0, Source is NoSource.
 type Row struct {
 	Day      clock.Day
 	Source   int32 // NoSource also for a creative without delivery
@@ -31,10 +31,10 @@ type Row struct {
 	Measures
 }
 
-// NoSource is the Source of a row without one.
+// NoSource is the value of Row.Source in a row that has no source.
 const NoSource = int32(-1)
 
-// day is a day as it is known at the State's instant.
+// day is a calendar day as the report shows it at the State's instant.
 type day struct {
 	*State
 	day    clock.Day
@@ -56,15 +56,15 @@ type Entry struct {
 	Creative    *market.Creative
 	universe    *market.Universe
 	key         uint64
-	weight      uint64 // proportional to its share of the day's traffic; 0: no delivery without changes
+	weight      uint64 // proportional to the creative's share of the day's traffic; 0: no delivery without changes
 	rows        int    // number of rows when the day is over
 	ClickRate   uint64
 	ConvertRate uint64
-	list        []Row   // by source; nil if not delivered, which the report shows as one row without a source
+	list        []Row   // by source; nil if nothing was delivered: the report then has one row without a source
 	gross       []int64 // cost of each row before credits
 }
 
-// Scope filters the rows of a day by campaign, by creative, and by delivery. The zero Scope holds all rows.
+// Scope filters the rows of a day by campaign, by creative, and by delivery. All rows pass the zero Scope.
 type Scope struct {
 	campaign, creative string
 	Delivered          bool
@@ -95,8 +95,9 @@ func (st *State) rowsOf(d clock.Day) []Row {
 // weekdays is the relative traffic by weekday in percent, Sunday first.
 var weekdays = [7]uint64{86, 108, 107, 104, 103, 97, 82}
 
-// exists reports whether the j-th row of an entry exists when filled rows of each block of 64 do. Hashes decide the
-// order in which the rows of a block appear during the day.
+// exists reports whether row j of an entry exists already. The rows of an entry form blocks of 64; the parameter filled
+// is the number of rows of each block that exist so far. Hashes decide the order in which the rows of a block appear
+// during the day.
 func (e *Entry) exists(j, filled int) bool {
 	h := chance.Mix(e.key ^ uint64(j/64)*0x9e3779b97f4a7c15)
 	return (int(h>>8&63)+int(h&63|1)*(j%64))&63 < filled
@@ -117,8 +118,9 @@ func (sd *day) credit(h, clicks uint64) int64 {
 	return 0
 }
 
-// conversions returns how many conversions of a row have arrived by the cutoff. clicks is the row's number at the end
-// of the day; clicked, the number so far, bounds the result.
+// conversions returns how many conversions of a row have arrived by the cutoff. The parameter clicks is the row's
+// number of clicks at the end of the day. The parameter clicked is the number of clicks so far, which bounds the
+// result.
 func (sd *day) conversions(e *Entry, src int32, h, clicks uint64, clicked int64) int64 {
 	if clicks == 0 || sd.Account.Sources.Worth[src] == 0 {
 		return 0
@@ -127,7 +129,7 @@ func (sd *day) conversions(e *Entry, src int32, h, clicks uint64, clicked int64)
 	return min(sd.converted(h, int64(min(full, clicks))), clicked)
 }
 
-// priceOf returns the price of a click at a bid: 60 to 100 percent of it, depending on the hash of campaign and source.
+// priceOf returns the price of a click: 60 to 100 percent of the bid, depending on the hash h of campaign and source.
 func priceOf(bid int64, h uint64) int64 {
 	p := bid * int64(60+h>>32%41) / 100
 	if h>>48&7 != 0 {
@@ -142,8 +144,8 @@ func priceOf(bid int64, h uint64) int64 {
 // quarter longer.
 var delays = [16]int64{5, 15, 40, 90, 180, 360, 600, 900, 1300, 2000, 3000, 4500, 7000, 11000, 18000, 27000}
 
-// converted returns how many of a row's conversions have arrived by the cutoff. They arrive in up to eight lots, each
-// with its own time of the click and its own delay.
+// converted returns how many of a row's conversions have arrived by the cutoff. The conversions arrive in up to eight
+// lots. Each lot has its own click time and its own delay.
 func (sd *day) converted(h uint64, full int64) int64 {
 	const last = 86400 + 27000*60*5/4
 	if full == 0 || sd.cutoff >= sd.began+last {
@@ -165,6 +167,6 @@ func (sd *day) converted(h uint64, full int64) int64 {
 	return n
 }
 
-// manySlots is the minimum number of slots at which an account counts as large: its total traffic varies little from
-// day to day, so that one day's, [Caches.sampleTraffic], approximates the others.
+// manySlots is the minimum number of slots of a large account. The total traffic of a large account varies little from
+// day to day, so that the traffic of one day, [Caches.sampleTraffic], can stand for that of any day.
 const manySlots = 200

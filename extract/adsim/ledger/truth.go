@@ -7,8 +7,8 @@ import (
 	"spendsync/extract/adsim/money"
 )
 
-// Line is one row of a day by campaign, creative and source: a correct copy of the report has exactly these. SourceID
-// is empty for a creative without delivery. Spend is in millionths of a US dollar.
+// Line is one row of a day by campaign, creative and source. A correct copy of the report has exactly these rows.
+// SourceID is empty for a creative without delivery. Spend is in millionths of a US dollar.
 type Line struct {
 	Date         string
 	CampaignID   string
@@ -48,7 +48,7 @@ func (st *State) Line(d clock.Day, r *Row) Line {
 	}
 }
 
-// SourceOf returns the ID of a row's source, "" if it has none.
+// SourceOf returns the ID of a row's source, or "" if the row has no source.
 func (st *State) SourceOf(r *Row) string {
 	if r.Source == NoSource {
 		return ""
@@ -66,7 +66,7 @@ func (st *State) Sum(d clock.Day) Sum {
 	return sum
 }
 
-// Rows yields the rows of a day that pass the filter. The caller must not modify them.
+// Rows yields the rows of a day that pass the filter. The caller must not modify the rows.
 func (st *State) Rows(d clock.Day, sc Scope) iter.Seq[*Row] {
 	rows := st.rowsOf(d)
 	return func(yield func(*Row) bool) {

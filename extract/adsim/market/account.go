@@ -12,9 +12,9 @@ import (
 	"spendsync/extract/adsim/memo"
 )
 
-// Account is the generated advertiser. It has a fixed number of slots; at any time each slot contains one campaign, and
-// when that ends, the next campaign begins. The sequence has no first and no last campaign, so that the account has
-// campaigns at any time, and a day's rows depend on nothing but the seed and the day.
+// Account is the generated advertiser. The account has a fixed number of slots. At any time each slot contains one
+// campaign; when the campaign ends, the slot's next campaign begins. The sequence of a slot has no first and no last
+// campaign, so that the account has campaigns at any time, and the rows of a day depend only on the seed and the day.
 type Account struct {
 	index       int // among the accounts of the service
 	Seed        uint64
@@ -51,8 +51,7 @@ type slot struct {
 
 type slotLife struct{ slot, life int }
 
-// beginning is the day from which the first lives of the slots are counted. Earlier days have lives with negative
-// numbers.
+// beginning is the day near which life 0 of each slot starts. Earlier lives have negative numbers.
 var beginning = clock.Civil(2000, time.January, 1)
 
 // NewAccount generates the index-th account of a service.
@@ -108,8 +107,8 @@ func (s *slot) lifeAt(d clock.Day) int {
 
 func (s *slot) birth(life int) clock.Day { return s.phase + clock.Day(life*s.period) }
 
-// campaign returns a life of a slot. It is built once and is immutable: status, bid and lists, which change over time,
-// are functions of the day.
+// campaign returns a life of a slot. The Campaign is built once and is immutable. Status, bid and lists change over
+// time, and are computed from the day.
 func (a *Account) campaign(s *slot, life int) *Campaign {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,8 +135,8 @@ func (a *Account) ExistingOn(d clock.Day) []*Campaign {
 }
 
 // Listing returns the campaigns that the advertiser API lists on a day. anchor is the day of the first request. On that
-// day the configured number of campaigns is listed, among them all that existed recently. Later, new campaigns are
-// added and none is removed.
+// day the configured number of campaigns is listed, including all campaigns that existed recently. Later, new campaigns
+// are added and no campaign is removed.
 func (a *Account) Listing(anchor, today clock.Day) *roll {
 	return a.rolls.Get(rollKey{anchor, today}, func() *roll {
 		r := &roll{List: a.listed(anchor, today), ByID: map[string]*Campaign{}}

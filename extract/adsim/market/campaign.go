@@ -18,7 +18,7 @@ type Campaign struct {
 	Created     clock.Day // first day on which it exists
 	Starts      clock.Day // first day on which it may deliver
 	Over        clock.Day // first day on which it is paused for good
-	Ends        bool      // Over is its end_date; otherwise it has none
+	Ends        bool      // whether Over is the campaign's end_date; otherwise there is no end_date
 	Archived    clock.Day
 	rejected    bool
 	Weight      uint64 // relative traffic
@@ -30,7 +30,7 @@ type Campaign struct {
 	Audience    Audience
 	Allowed     Universe // if AllowList is set
 	AllowList   bool
-	Overrides   uint64      // one source in this many has its own bid; 0: none
+	Overrides   uint64      // one source in Overrides has its own bid; 0: no source has
 	Creatives   []*Creative // by ID
 	Newest      []*Creative // the same creatives, newest first
 }
@@ -179,8 +179,8 @@ func (c *Campaign) DeliversOn(d clock.Day) bool {
 	return d >= c.Starts && d < c.Over && c.Status(d) == "active"
 }
 
-// OverrideBid returns the bid of a source that has its own: 0.5 to 2.5 times the default bid, depending on the hash of
-// campaign and source.
+// OverrideBid returns the bid of a source that has its own bid. It is 0.5 to 2.5 times the default bid, depending on
+// the hash of campaign and source.
 func (c *Campaign) OverrideBid(bid int64, h uint64) int64 {
 	return max(c.minBid, bid*int64(50+10*(h>>24%21))/100/10_000*10_000)
 }
@@ -225,7 +225,7 @@ func NewestCreativeFirst(x, y *Creative) int {
 	return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), cmp.Compare(y.ID, x.ID))
 }
 
-// Creative returns a generated creative of the campaign by its ID, nil if there is none.
+// Creative returns the generated creative of the campaign with the given ID, or nil if there is no such creative.
 func (c *Campaign) Creative(id string) *Creative {
 	i := slices.IndexFunc(c.Creatives, func(cr *Creative) bool { return cr.ID == id })
 	if i < 0 {

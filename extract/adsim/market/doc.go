@@ -1,3 +1,3 @@
-// Package market generates an advertiser from a seed: its campaigns, creatives and sources (websites). It knows nothing
-// of changes made to them later.
+// Package market generates an advertiser from a seed: its campaigns, creatives and sources (websites). Later changes of
+// the advertiser's settings are not known here.
 package market

@@ -6,7 +6,7 @@ import (
 	"spendsync/extract/adsim/chance"
 )
 
-// AwkwardNames returns names of campaigns that people really use and that break careless copies: other scripts, quotes,
+// AwkwardNames returns campaign names of kinds that people use and that careless code damages: other scripts, quotes,
 // markup, spreadsheet formulas, trailing blanks, the maximum length.
 func AwkwardNames() []string {
 	return []string{

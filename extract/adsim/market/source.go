@@ -8,15 +8,15 @@ import (
 	"spendsync/extract/adsim/chance"
 )
 
-// Sources contains the websites, sorted by ID. Their traffic follows Zipf's law: a few have most of it, thousands have
-// a little.
+// Sources contains the websites, sorted by ID. The traffic of the websites follows Zipf's law: a few websites have most
+// of the traffic, thousands have a little.
 type Sources struct {
 	IDs      []string
 	Visitors []uint32 // impressions relative to an average website, in 256ths
 	Worth    []uint32 // conversions relative to an average website, in 256ths
 	Live     Universe // all but the retired ones
 	retired  []int32  // no longer deliver anything; campaigns block them
-	Good     []int32  // with about four times the conversions of others
+	Good     []int32  // have about four times the conversions of other websites
 }
 
 // Universe is a set of websites from which a campaign may buy, weighted by traffic.
@@ -76,7 +76,7 @@ func newSources(seed uint64, n int) *Sources {
 	return t
 }
 
-// universeOf returns the sources whose weight is not 0 and that keep accepts.
+// universeOf returns the sources that have a weight other than 0 and for which keep returns true.
 func (t *Sources) universeOf(weight []uint64, keep func(int32) bool) Universe {
 	var u Universe
 	sum := uint64(0)
@@ -91,7 +91,7 @@ func (t *Sources) universeOf(weight []uint64, keep func(int32) bool) Universe {
 	return u
 }
 
-// Subset returns the sources of u that keep accepts.
+// Subset returns the sources of u for which keep returns true.
 func (u Universe) Subset(keep func(int32) bool) Universe {
 	var out Universe
 	sum := uint64(0)
@@ -108,7 +108,7 @@ func (u Universe) Subset(keep func(int32) bool) Universe {
 
 // Pick returns the j-th of n sources, selected by a hash. It divides the universe into n runs of adjacent sources and
 // draws one source by weight from the j-th run. The n sources are therefore different and in the order of their IDs,
-// and each is found without the others.
+// and each source is computed without the others.
 func (u *Universe) Pick(j, n int, h uint64) int32 {
 	size := len(u.Src)
 	lo, hi := j*size/n, (j+1)*size/n

@@ -2,8 +2,8 @@ package memo
 
 import "sync"
 
-// Cache keeps computed results. A key must contain everything that its result depends on, so that no entry becomes
-// stale. When the entries together weigh more than Most, all are dropped.
+// Cache keeps computed results. A key must contain everything that the result depends on, so that no entry becomes
+// stale. When the entries together weigh more than Most, all entries are dropped.
 type Cache[K comparable, V any] struct {
 	Most  int64
 	Weigh func(V) int64
@@ -13,7 +13,7 @@ type Cache[K comparable, V any] struct {
 	held map[K]V
 }
 
-// Get returns the cached result, or makes and caches it. Concurrent callers may each make it.
+// Get returns the cached result, or makes and caches it. Concurrent callers may each make the result.
 func (c *Cache[K, V]) Get(key K, make func() V) V {
 	c.mu.Lock()
 	v, ok := c.held[key]

@@ -39,7 +39,7 @@ func AppendFixed(dst []byte, v int64) []byte {
 	return dst
 }
 
-// Exact formats an amount with six decimals; 0, which means that it is not set, is empty.
+// Exact formats an amount with six decimals. It returns "" for 0, which stands for an amount that is not set.
 func Exact(v int64) string {
 	if v == 0 {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"spendsync/extract/adsim/tree"
 )
 
-// column is a column of the report, with one of two functions: text returns its value, where "" becomes null, and
-// number appends the JSON of its value.
+// column is a column of the report. It has one of two functions: text returns the column's value in a row, and ""
+// becomes null; number appends the value as JSON.
 type column struct {
 	name        string
 	ofCreatives bool // only with include_creatives
@@ -76,7 +76,8 @@ type rowWriter struct {
 	creative ledger.CreativeNow // settings of last, as the report shows them
 }
 
-// appendRow appends one row: each column after a comma, the first of which is then replaced by the opening brace.
+// appendRow appends one row as JSON. It writes a comma before each column, and then replaces the first comma by the
+// opening brace.
 func (w *rowWriter) appendRow(dst []byte, r *ledger.Row) []byte {
 	start := len(dst)
 	if r.Creative != nil && r.Creative != w.last {
@@ -97,7 +98,7 @@ func (w *rowWriter) appendRow(dst []byte, r *ledger.Row) []byte {
 	return append(dst, '}')
 }
 
-// appendText appends a text as JSON, an empty one as null.
+// appendText appends a text as JSON; an empty text becomes null.
 func (w *rowWriter) appendText(dst []byte, s string) []byte {
 	if s == "" {
 		return append(dst, "null"...)
@@ -110,7 +111,7 @@ func (w *rowWriter) appendText(dst []byte, s string) []byte {
 	return append(dst, q...)
 }
 
-// imageURL returns the URL of an image; an empty ID has none.
+// imageURL returns the URL of an image, or "" for an empty ID.
 func imageURL(id string) string {
 	if id == "" {
 		return ""

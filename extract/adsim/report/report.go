@@ -39,11 +39,12 @@ type reportRequest struct {
 	Page, size int
 }
 
-// View replaces the rows of a result, and the number that total_rows states, before the result is cut into pages. It
-// must not modify the rows that it gets.
+// View replaces the rows of a result, and the number that total_rows states, before the result is cut into pages. A
+// View must not modify the rows that it gets.
 type View func(rows []ledger.Row) (shown []ledger.Row, total int)
 
-// Serve answers GET {report_url}/ads/spend-report for the accounts of a service. It applies the views in their order.
+// Serve answers GET {report_url}/ads/spend-report for the accounts of a service. Serve applies the views in the order
+// of the list.
 func Serve(accounts []*world.World, now time.Time, r *http.Request, views []View, f *wire.Fault) wire.Reply {
 	if r.Method != http.MethodGet {
 		rep := Error(http.StatusMethodNotAllowed, "Method not allowed")
@@ -109,12 +110,12 @@ func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	}
 	rq.ByDate, rq.BySource = has("date"), has("source_id")
 	rq.ByCreative = rq.Creatives || has("creative_id")
-	// Grouping by creative implies grouping by its one campaign.
+	// Grouping by creative implies grouping by campaign, because a creative belongs to one campaign.
 	rq.ByCampaign = rq.ByCreative || has("campaign_id") || has("campaign_name")
 	return rq, ""
 }
 
-// parseDays parses the days of a question, or returns the text of a refusal.
+// parseDays parses the days of a request, or returns the text of a refusal.
 func parseDays(q url.Values, today clock.Day) (from, to clock.Day, refusal string) {
 	start, end := q.Get("start_date"), q.Get("end_date")
 	from, ok1 := clock.ParseDay(start)
@@ -155,7 +156,7 @@ func parseColumns(v string, creatives bool) (list []*column, text string) {
 	return list, ""
 }
 
-// render returns the body of a page. A fault may move where the page begins.
+// render returns the body of a page. A fault may shift the beginning of the page.
 func render(st *ledger.State, rq *reportRequest, views []View, f *wire.Fault) []byte {
 	all := st.Result(rq.Query)
 	total := len(all)

@@ -113,7 +113,7 @@ func (n *Node) Append(dst []byte) []byte {
 	return append(dst, n.Kind+2) // in ASCII, each closing bracket is two after its opening one
 }
 
-// Get returns an object's member, nil if it has none with the key.
+// Get returns the member of an object with the given key, or nil if there is no such member.
 func (n *Node) Get(key string) *Node {
 	if n == nil || n.Kind != '{' {
 		return nil
@@ -149,7 +149,7 @@ func (n *Node) Rename(from, to string) {
 	}
 }
 
-// Edit replaces a member by a function of its value, unless it is missing or null.
+// Edit applies change to the value of a member, unless the member is missing or null.
 func (n *Node) Edit(key string, change func(v *Node) *Node) {
 	if v := n.Get(key); v != nil && v.Raw != "null" {
 		n.Set(key, change(v))

@@ -84,7 +84,7 @@ var apiQuirks = []Quirk{
 // mostListed is the maximum number of entries on a page of a capped list.
 const mostListed = 4
 
-// capped limits the number of entries on a page of a list, whatever the client asks for.
+// capped limits the number of entries on a page of a list to mostListed, even if the client requests more.
 func capped(x *exchange) {
 	if x.endpoint.is(ofListed) && x.number("limit", 25) > mostListed {
 		x.edit(func(q url.Values) { q.Set("limit", strconv.Itoa(mostListed)) })

@@ -19,7 +19,7 @@ var (
 	list = tree.List
 )
 
-// objects returns the rows or entities in the body of a reply, whatever envelope an earlier quirk has put them in.
+// objects returns the rows or entities in the body of a reply, even if an earlier quirk has changed the envelope.
 func (e endpoint) objects(body *node) []*node {
 	if body.Kind == '[' {
 		return body.Values
@@ -46,8 +46,8 @@ func body(endpoints string, do func(body *node)) change {
 	}
 }
 
-// in applies a form to members of all rows or entities in the replies of some endpoints. keys contains the members'
-// keys, separated by spaces.
+// in applies f to members of all rows or entities in the replies of some endpoints. The argument keys contains the keys
+// of the members, separated by spaces.
 func in(endpoints string, keys string, f form) change {
 	return func(x *exchange, body *node) *node {
 		if x.endpoint.is(endpoints) {
@@ -71,17 +71,17 @@ func replaceBody(endpoints string, raw string) change {
 	}
 }
 
-// value replaces a member by a function of it, unless it is missing or null.
+// value applies a function to the value of a member, unless the member is missing or null.
 func value(to func(v *node) *node) form {
 	return func(object *node, key string) { object.Edit(key, to) }
 }
 
-// words replaces the text of a member by a function of it, unless it is missing or null.
+// words applies a function to the text of a member, unless the member is missing or null.
 func words(to func(s string) string) form {
 	return value(func(v *node) *node { return text(to(v.Text())) })
 }
 
-// put sets a member to a JSON text.
+// put sets the value of a member to a JSON text.
 func put(raw string) form { return func(object *node, key string) { object.Set(key, leaf(raw)) } }
 
 // renamed gives a member another key.
@@ -89,7 +89,7 @@ func renamed(to string) form { return func(object *node, key string) { object.Re
 
 func drop(object *node, key string) { object.Drop(key) }
 
-// ifNull applies a form to a member that is null.
+// ifNull applies f only to members that are null.
 func ifNull(f form) form {
 	return func(object *node, key string) {
 		if v := object.Get(key); v != nil && v.Raw == "null" {

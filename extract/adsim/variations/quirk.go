@@ -18,11 +18,12 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// Quirk is a plausible variation of the service: something that its description leaves open, or that services of this
-// kind do despite their descriptions. Unlike a [wire.Fault], which strikes selected requests, a quirk that is set
-// affects all reads. It does not affect writes.
+// Quirk is a plausible variation of the service: a behavior that the service's description does not specify, or that
+// services of this kind show despite their descriptions. Unlike a [wire.Fault], which strikes selected requests, a
+// quirk that is set affects all reads. A quirk does not affect writes.
 //
-// Most quirks change a reply after the service has made it, so they combine with each other and with faults.
+// Most quirks change a reply after the service has made the reply, so that quirks combine with each other and with
+// faults.
 type Quirk struct {
 	Name string
 	Doc  string // one line
@@ -85,8 +86,8 @@ func (a *ActiveQuirks) list() []Quirk {
 	return a.active
 }
 
-// endpoint is the kind of a read: one of the constants below for the report, and for the API the resource in the reply,
-// for example "campaigns" (a list) or "campaign". It is "" for all other requests.
+// endpoint is the kind of a read. For the report it is one of the constants below. For the API it is the resource in
+// the reply, for example "campaigns" (a list) or "campaign". For all other requests it is "".
 type endpoint string
 
 // Endpoints, and lists of them separated by spaces.
@@ -98,16 +99,17 @@ const (
 	ofListed    = "campaigns creatives"
 	ofCampaigns = "campaigns campaign"
 	ofSources   = "source_settings"
-	ofNamed     = ofCampaigns + " creatives creative " + ofSources // bodies with the name of their resource as key
-	ofAPI       = ofNamed + " me limits balance"
+	// endpoints whose bodies have the name of the resource as a key
+	ofNamed = ofCampaigns + " creatives creative " + ofSources
+	ofAPI   = ofNamed + " me limits balance"
 )
 
-// is reports whether a list of endpoints contains this one.
+// is reports whether a list of endpoints contains e.
 func (e endpoint) is(endpoints string) bool {
 	return e != "" && slices.Contains(strings.Fields(endpoints), string(e))
 }
 
-// serve returns the service's reply to a request, with views applied if it is one to the report.
+// serve returns the service's reply to a request. The views are applied if the request is for the report.
 type serve func(r *http.Request, views []report.View) wire.Reply
 
 // exchange is a request and its context, which quirks inspect and may change.
@@ -159,7 +161,7 @@ func (x *exchange) edit(change func(q url.Values)) {
 // param returns a query parameter.
 func (x *exchange) param(name string) string { return x.request.URL.Query().Get(name) }
 
-// number returns an integer query parameter, or its default if it is unset or invalid.
+// number returns an integer query parameter, or the argument unset if the parameter is missing or invalid.
 func (x *exchange) number(name string, unset int) int {
 	n, text := wire.ParsePositive(x.request.URL.Query(), name, unset, 1<<40)
 	if text != "" {
@@ -168,7 +170,7 @@ func (x *exchange) number(name string, unset int) int {
 	return n
 }
 
-// oneDay returns the day of a report request for a single day.
+// oneDay returns the day of a report request, and reports whether the request is for a single day.
 func (x *exchange) oneDay() (clock.Day, bool) {
 	d, ok := clock.ParseDay(x.param("start_date"))
 	return d, ok && x.param("start_date") == x.param("end_date")
@@ -183,8 +185,8 @@ func (x *exchange) times(what string) int {
 	return a.times[what]
 }
 
-// Answer returns the reply to a request with the active quirks applied. plain makes the reply without them. The body of
-// an error, of a fault's replacement, and a body that is not JSON stay as they are.
+// Answer returns the reply to a request with the active quirks applied. The function plain returns the reply without
+// quirks. Quirks do not change the body of an error, a body that a fault has replaced, or a body that is not JSON.
 func (a *ActiveQuirks) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Request, f *wire.Fault,
 	plain serve) wire.Reply {
 	active := a.list()

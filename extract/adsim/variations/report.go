@@ -93,7 +93,7 @@ var reportQuirks = []Quirk{
 		ask: func(x *exchange) {
 			if d, one := x.oneDay(); one && x.endpoint == ofDays && d == x.today && x.number("page", 1) > 1 {
 				kind := []string{"delete", "insert"}[x.times("restate")%2]
-				// The error means that today has no row yet.
+				// An error means that today has no row yet. Then there is nothing to restate.
 				_ = x.accounts[0].World.Restate(d.String(), ledger.Restatement{Kind: kind})
 			}
 		}},
@@ -111,7 +111,7 @@ var reportQuirks = []Quirk{
 		})},
 }
 
-// view makes the report of some endpoints apply a [report.View] to its rows.
+// view adds a [report.View] to the requests of some endpoints.
 func view(endpoints string, makeView func(x *exchange) report.View) func(x *exchange) {
 	return func(x *exchange) {
 		if x.endpoint.is(endpoints) {
@@ -160,8 +160,8 @@ func edited(endpoints string, edit func(x *exchange, r *ledger.Row)) func(x *exc
 	})
 }
 
-// credits makes the first row of each day that has spend a credit, with negative spend and clicks. It changes either
-// that row or the sum that contains it.
+// credits turns one row of each day, the first with spend, into a credit: spend and clicks become negative. The
+// argument row is a row of the report, which is changed if it is that row or a sum that contains that row.
 func credits(x *exchange, row *ledger.Row) {
 	at := x.accounts[0].World.StateAt(x.now)
 	for r := range at.Rows(row.Day, ledger.Scope{}) {

@@ -20,8 +20,9 @@ import (
 // Kind is the kind of a fault.
 type Kind string
 
-// Kinds that replace the reply. Its status is Fault.Status, or 200 if that is 0. In the comments on kinds, names with a
-// capital letter are fields of [Fault]; "(0: half)" is the meaning of a field that is 0.
+// Kinds that replace the reply. The status of the new reply is Fault.Status, or 200 if Fault.Status is 0. In the
+// comments on kinds, names with a capital letter are fields of [Fault]; "(0: half)" is the meaning of a field that is
+// 0.
 const (
 	Status Kind = "status" // Status with the service's error body, and with RetryAfter and Location as headers
 	HTML   Kind = "html"   // an HTML page
@@ -30,7 +31,8 @@ const (
 
 // Kinds that strike while the reply is sent.
 const (
-	// After bytes (0: half, -1: none), then the connection is closed. Chunked omits Content-Length.
+	// Cut sends After bytes (0: half, -1: none), then closes the connection. With Chunked, the reply has no
+	// Content-Length.
 	Cut      Kind = "cut"
 	Reset    Kind = "reset"    // After bytes (0: not even a header), then a TCP reset
 	Stall    Kind = "stall"    // the header and After bytes, then a pause of For (0: until the client disconnects)
@@ -43,13 +45,14 @@ const (
 // list or the single object of the reply, and total_rows is total. A Column such as "audience.country" names a key of
 // an inner object.
 const (
-	// The page begins Rows (0: 1) rows too early, as if rows had been inserted before it since the page before was
+	// Shift lets the page begin Rows (0: 1) rows too early, as if rows had been inserted since the previous page was
 	// read. A negative number skips rows.
 	Shift    Kind = "shift"
 	Total    Kind = "total"    // Delta (0: 1) is added to total_rows
 	Truncate Kind = "truncate" // the result ends after Rows rows, and claims to be complete
 	Drop     Kind = "drop"     // Rows (0: 1) rows are missing, beginning at Row
-	// Row is repeated Rows (0: 1) times. Other changes the copies' measures; InPlace replaces adjacent rows by them.
+	// Duplicate adds Rows (0: 1) copies of the row at index Row. With Other, the copies have other measures. With
+	// InPlace, the copies replace adjacent rows.
 	Duplicate    Kind = "duplicate"
 	WrongType    Kind = "wrongtype"    // Column of Row is the JSON text Value (empty: "12.50")
 	ExtraKey     Kind = "extrakey"     // Row has an additional key Column (empty: unknown_key) with the JSON text Value
@@ -57,7 +60,8 @@ const (
 	MissingKey   Kind = "missingkey"   // Row lacks the key Column
 	OtherDay     Kind = "otherday"     // Row has the date Value (empty: the day before)
 	NoPagination Kind = "nopagination" // the reply has no pagination, as before April 2026
-	// Column is set to the JSON text Value: in the pagination if it has that key, else at the top of the reply.
+	// Top sets the key Column to the JSON text Value: in the pagination if the pagination has that key, else at the top
+	// of the reply.
 	Top Kind = "top"
 )
 
@@ -67,8 +71,8 @@ var kinds = []Kind{
 	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top,
 }
 
-// Fault is an error of the service, and the requests that it strikes. A request meets the first fault that matches all
-// of:
+// Fault describes an error of the service, and the requests that the error affects. A request meets the first fault
+// that matches all of:
 //
 //   - Path: a pattern of [path.Match] such as "/v1/campaigns/*/creatives"; "" matches every path. The prefixes /api and
 //     /report may be left out. A star does not match a slash: "/v1/campaigns/C*" does not match the creatives and
@@ -86,18 +90,21 @@ type Fault struct {
 	Page  int
 	Times int
 
-	Status     int
-	RetryAfter string // sent unchanged; "+30s" becomes the date in 30 seconds
+	Status int
+	// RetryAfter is the header Retry-After. "+30s" stands for the date 30 seconds after the request; any other text is
+	// sent as given.
+	RetryAfter string
 	Location   string
 
 	After   int
 	For     time.Duration
 	Chunked bool
 
-	// Row is the row's place on the page, from 0. A larger number than the page has means its last row, -1 all rows.
+	// Row is the index of the affected row on the page. An index beyond the end of the page means the last row, -1
+	// means all rows.
 	Row     int
 	Rows    int
-	Delta   int // of total_rows, for shift and total
+	Delta   int // the number that Shift and Total add to total_rows
 	Other   bool
 	InPlace bool
 	Column  string
@@ -116,7 +123,7 @@ type setFault struct {
 	met   int
 }
 
-// Fail adds a fault. It panics if the fault is invalid: an unknown kind, a bad pattern.
+// Fail adds a fault. It panics if the fault is invalid, for example if its kind is unknown.
 func (l *Faults) Fail(f Fault) {
 	if err := l.Set(f); err != nil {
 		panic(err)
@@ -159,7 +166,8 @@ func (l *Faults) Set(f Fault) error {
 	return nil
 }
 
-// Match returns a copy of the first fault that a request meets, nil if there is none, and counts the match.
+// Match returns a copy of the first fault that matches a request, and counts the match. It returns nil if no fault
+// matches.
 func (l *Faults) Match(r *http.Request) *Fault {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +206,7 @@ func (f *setFault) fits(p string, q url.Values) bool {
 	return f.Page == 0 || strconv.Itoa(f.Page) == cmp.Or(q.Get("page"), "1")
 }
 
-// The methods below may be called on nil, which stands for no fault.
+// The methods below may be called on a nil *Fault, which stands for no fault.
 
 // Is reports whether the fault is of a kind.
 func (f *Fault) Is(k Kind) bool { return f != nil && f.Kind == k }
@@ -218,7 +226,7 @@ func (f *Fault) From(from int) int {
 	return from
 }
 
-// Hurt returns the reply with its body changed by the fault. It leaves errors alone.
+// Hurt returns the reply with its body changed by the fault. The bodies of error replies are not changed.
 func (f *Fault) Hurt(rep Reply) Reply {
 	if f == nil || rep.Status >= 300 {
 		return rep
@@ -312,7 +320,7 @@ func (f *Fault) hurtRows(rows []*tree.Node) []*tree.Node {
 	return rows
 }
 
-// hurtRow changes a member of a row. A column with dots names a member of an inner object.
+// hurtRow changes a member of a row. If Column contains dots, it names a member of an inner object.
 func (f *Fault) hurtRow(n *tree.Node) {
 	column, value := f.Column, f.Value
 	for outer, inner, nested := strings.Cut(column, "."); nested; outer, inner, nested = strings.Cut(column, ".") {

@@ -18,7 +18,8 @@ func JSONReply(status int, body []byte) Reply {
 	return Reply{Status: status, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, Body: body}
 }
 
-// ParsePositive returns an integer parameter from 1 to most, def if it is not given, or the text of a refusal.
+// ParsePositive returns an integer query parameter from 1 to most, or def if the parameter is not given. For other
+// values it returns the text of a refusal.
 func ParsePositive(q url.Values, name string, def, most int) (int, string) {
 	v := q.Get(name)
 	if v == "" {

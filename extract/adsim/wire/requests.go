@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Request is one line of the log. It holds no header, so no credentials.
+// Request is one entry of the log. It has no headers, and therefore no credentials.
 type Request struct {
 	Path  string
 	Query string // as sent
-	Fault string // kind of the fault that it met, if any
+	Fault string // kind of the fault that affected the request, if any
 }
 
 // mostRequests is the number of requests that the log holds before it drops the oldest tenth.

@@ -52,7 +52,7 @@ func Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Reply, f *F
 	}
 }
 
-// cuts reports whether the fault sends a part of the body first.
+// cuts reports whether the fault strikes after a part of the body has been sent.
 func (f *Fault) cuts() bool { return f.Is(Cut) || f.Is(Reset) || f.Is(Stall) }
 
 // sent returns how many bytes of a body are sent before the fault strikes.
@@ -66,14 +66,15 @@ func (f *Fault) sent(size int) int {
 	return min(size, max(0, f.After))
 }
 
-// wait pauses for the fault's duration. If the client disconnects meanwhile, it panics with [http.ErrAbortHandler].
+// wait pauses for the fault's duration. If the client disconnects during the pause, wait panics with
+// [http.ErrAbortHandler].
 func (f *Fault) wait(r *http.Request) {
 	if !pause(r, f.For) {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// pause waits for d, and reports whether the client is still connected. If d is 0, it waits until the client
+// pause waits for d, and reports whether the client is still connected. If d is 0, pause waits until the client
 // disconnects.
 func pause(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
@@ -90,7 +91,7 @@ func pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
-// dribble writes n bytes at a time.
+// dribble writes the body, n bytes at a time, with a pause after each write.
 func dribble(w http.ResponseWriter, r *http.Request, body []byte, n int, wait time.Duration) {
 	if wait <= 0 {
 		wait = 10 * time.Millisecond

@@ -10,8 +10,9 @@ import (
 	"syscall"
 )
 
-// Transport sends every request to a handler in-process, without a socket and whatever its host. As over TCP, a cut
-// body reads as [io.ErrUnexpectedEOF], a reset as ECONNRESET, and a canceled request ends with its context's error.
+// Transport sends every request to a handler in-process, without a socket. The host of the request is ignored. As over
+// TCP, a cut body reads as [io.ErrUnexpectedEOF], a reset as ECONNRESET, and a canceled request ends with its context's
+// error.
 func Transport(h http.Handler) http.RoundTripper {
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		wasReset := new(atomic.Bool)

@@ -15,7 +15,7 @@ func (s *World) Edit(do func(e *Editor) error) (ledger.State, error) {
 	now := s.Clock.Now()
 	s.openFunds(now)
 	st := s.stateLocked(now)
-	// Reads through e.St see the changes that do makes.
+	// e.St refers to e.Next, so that reads through e.St see the changes that the function do makes.
 	e := &Editor{World: s, St: &st, Next: s.changes.Clone(), touched: map[string]bool{}}
 	st.Changes = e.Next
 	if err := do(e); err != nil {
@@ -30,8 +30,8 @@ func (s *World) Edit(do func(e *Editor) error) (ledger.State, error) {
 	return s.stateLocked(now), nil
 }
 
-// addVersion adds a version of the campaign that begins now. Versions that begin later are dropped: the clock was set
-// back.
+// addVersion adds a version of the campaign that begins now. Versions that begin later exist only if the clock was set
+// back, and are dropped.
 func (e *Editor) addVersion(id string) {
 	old := e.Next.History[id]
 	now := e.St.Now

@@ -13,7 +13,7 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// Editor adds a change to the earlier ones.
+// Editor adds one change to the earlier changes of an account.
 type Editor struct {
 	*World
 	St      *ledger.State   // now, with Next as its changes
@@ -21,7 +21,7 @@ type Editor struct {
 	touched map[string]bool // IDs of changed campaigns
 }
 
-// OfCampaign returns the changes of a campaign; the caller may add to them.
+// OfCampaign returns the changes of a campaign. The caller may modify the result.
 func (e *Editor) OfCampaign(id string) *ledger.CampaignChanges {
 	changes := *e.Next.Campaign(id)
 	changes.Blocked, changes.Allowed = maps.Clone(changes.Blocked), maps.Clone(changes.Allowed)
@@ -31,7 +31,7 @@ func (e *Editor) OfCampaign(id string) *ledger.CampaignChanges {
 	return &changes
 }
 
-// OfCreative returns the changes of a creative; the caller may add to them.
+// OfCreative returns the changes of a creative. The caller may modify the result.
 func (e *Editor) OfCreative(id string) *ledger.CreativeChanges {
 	changes := *e.Next.Creative(id)
 	campaignID, _, _ := strings.Cut(id, "-")
@@ -51,7 +51,7 @@ func (e *Editor) NewCampaign() (*market.Campaign, *ledger.CampaignChanges) {
 		ID:        "C" + strconv.Itoa(e.firstMade+n),
 		Key:       chance.Hash(e.Account.Seed, chance.AboutMade, uint64(n)),
 		CreatedAt: e.St.Now.Truncate(time.Second),
-		Created:   market.Never, // means created by a change; its generated block list is empty
+		Created:   market.Never, // marks a campaign that was created by a change; the block list is empty
 		Archived:  market.Never,
 	}
 	cp.Weight = 20 + chance.Below(chance.Mix(cp.Key+3), 30)

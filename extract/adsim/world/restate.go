@@ -32,7 +32,7 @@ func (s *World) Restate(date string, change ledger.Restatement) error {
 	return nil
 }
 
-// Plant adds an effect. If several apply on one day, their factors are multiplied.
+// Plant adds an effect. If several effects apply on one day, their factors are multiplied.
 func (s *World) Plant(planted ledger.Effect) error {
 	e := ledger.Planted{Effect: planted, Last: market.Never}
 	var ok bool

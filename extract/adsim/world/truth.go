@@ -9,7 +9,7 @@ import (
 )
 
 // Truth yields the lines of a day, YYYY-MM-DD, in the report's order, as of the call: later changes do not affect the
-// iteration. It also covers days that are too old for the report. Future days have no lines.
+// iteration. Truth also yields the lines of days that are too old for the report. Future days have no lines.
 func (s *World) Truth(date string) iter.Seq[ledger.Line] {
 	st := s.Snapshot()
 	return func(yield func(ledger.Line) bool) {
