@@ -96,10 +96,10 @@ var quirkCases = []quirkCase{
 
 	// Lists and where they end.
 	{quirk: "list-cap"},
-	// Nothing is stored, and the key lists none of the report's campaigns.
+	// Nothing is stored, and the key lists no campaign.
 	{quirk: "list-empty", unknown: "whether all campaigns are gone, or the report is another account's",
-		exits: [2]int{3, 3}, days: noDay, numbers: "not stored 33", settings: "campaigns",
-		says: []string{"the account that the API key acts on has 0 campaigns: "}},
+		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33", settings: "campaigns",
+		says: []string{"the campaigns of the API key: the list is empty, and the report has rows of "}},
 	{quirk: "list-moves", unknown: "whether the list was whole",
 		exits: [2]int{4, 4}, settings: "campaigns"},
 
