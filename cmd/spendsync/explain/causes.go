@@ -100,6 +100,12 @@ var causes = []cause{
 	{is: func(f facts) bool { return errors.Is(f.way, syscall.ECONNREFUSED) },
 		happened: "Nothing listens at {url} (connection refused)",
 		do:       "check host and port in {url}; if they are right, wait for the {side} and run it again"},
+	{is: func(f facts) bool { return f.replyBegan() && errors.Is(f.way, context.DeadlineExceeded) },
+		happened: "The reply of the {side} began, and was not complete within " + config.Prefix + "HTTP_TIMEOUT: " +
+			"{object}: {reason}",
+		do: "raise " + config.Prefix + "HTTP_TIMEOUT if the service is that slow; else wait for it and run it again"},
+	{is: facts.replyBegan, happened: "The reply of the {side} began, and was not complete: {object}: {reason}",
+		do: "check the proxy; if it is right, wait for the service and run it again"},
 	{is: func(f facts) bool {
 		late, ok := errors.AsType[net.Error](f.way)
 		return errors.Is(f.way, context.DeadlineExceeded) || ok && late.Timeout()
@@ -225,6 +231,9 @@ func replied(kind error) func(facts) bool {
 func answers(statuses ...int) func(facts) bool {
 	return func(f facts) bool { return f.read != nil && slices.Contains(statuses, f.read.Status) }
 }
+
+// replyBegan reports whether the service answered with a status, and the network failed in the body of the reply.
+func (f facts) replyBegan() bool { return f.read != nil && f.read.Status != 0 && f.way != nil }
 
 // errno matches storage errors by their number or, since DuckDB has only text, by words.
 func errno(words string, numbers ...syscall.Errno) func(facts) bool {

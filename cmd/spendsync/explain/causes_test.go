@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -62,6 +63,11 @@ func TestError_NamesTheCauseBeforeAllElse(t *testing.T) {
 			"the volume is full", "make room", "repair"},
 		{read(0, down, context.DeadlineExceeded), "No reply from SPENDSYNC_REPORT_URL in time", "network policy",
 			"maintainers"},
+		{read(200, down, context.DeadlineExceeded),
+			"The reply of the report began, and was not complete within SPENDSYNC_HTTP_TIMEOUT: spend",
+			"raise SPENDSYNC_HTTP_TIMEOUT", "network policy"},
+		{read(200, down, io.ErrUnexpectedEOF), "The reply of the report began, and was not complete: spend",
+			"the proxy", "HTTP_TIMEOUT"},
 		{read(0, down, errors.New("odd")), "No connection to SPENDSYNC_REPORT_URL: the reason", "check the network",
 			"maintainers"},
 		{read(404, extract.ErrNotFound, nil), "The report has no spend 2026-11-20 page 1: the reason",
