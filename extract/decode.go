@@ -25,9 +25,10 @@ const (
 // report_reply in service.yaml. It is strict where a mistake would change numbers: it refuses invalid JSON, an object
 // with a key twice, bytes after the end, and a part that is missing or has another type, and names the place.
 //
-// In a row, a key with two values becomes a list of both, which no column accepts, so only this value is lost. So is a
-// bare word such as NaN. A text is never refused: invalid UTF-8 and half a surrogate pair become U+FFFD. The caller
-// refuses rows that are not objects. Unknown keys are recorded; a key that states an error refuses the reply.
+// In a row, a key with several values has all of them, see [Value.IsTwice]. No column accepts that, so only this value
+// is lost. So is a bare word such as NaN. A text is never refused: invalid UTF-8 and half a surrogate pair become
+// U+FFFD. The caller refuses rows that are not objects. Unknown keys are recorded; a key that states an error refuses
+// the reply.
 //
 // The rows overwrite room, as far as it goes.
 func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
@@ -270,7 +271,7 @@ func rowOf[T any](d *decoder, row *T, form rowForm[T], keys *keyOrder) error {
 		case *at == nil:
 			*at = d.body[end-len(v) : end : end]
 		case string(*at) != string(v):
-			*at = slices.Clip(slices.Concat(Value("["), *at, Value(","), Value(v), Value("]")))
+			*at = slices.Clip(slices.Concat(Value(twice), bytes.TrimPrefix(*at, []byte(twice)), Value(", "), Value(v)))
 		}
 		return nil
 	})

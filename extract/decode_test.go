@@ -91,7 +91,7 @@ func FuzzDecodeSpend(f *testing.F) {
 			}
 			for _, column := range schema.ReportNames(schema.IsOfRow) {
 				if spellings[column] > 1 {
-					continue // a list of all its values, unless they are equal
+					continue // all its values, unless they are equal
 				}
 				got, want := *p.Items[i].place(column), want[i][column]
 				if !bytes.Equal(got, want) || (got == nil) != (want == nil) {

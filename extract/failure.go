@@ -104,12 +104,12 @@ func unread(r received, err error) *failure {
 	return f.showing(r, ok && e.notJSON)
 }
 
-// showing appends the beginning of a reply that is not JSON to the reason.
+// showing appends the beginning of a reply that is not JSON to the reason; a null has no more to show.
 func (f *failure) showing(r received, notJSON bool) *failure {
 	if encoding := r.header.Get("Content-Encoding"); notJSON && encoding != "" {
 		f.reason += ", content-encoding " + quote([]byte(encoding), 40)
 	}
-	if notJSON && len(r.body) > 0 {
+	if notJSON && len(r.body) > 0 && string(bytes.TrimSpace(r.body)) != "null" {
 		f.reason += ": the reply begins " + quote(r.body, 200)
 	}
 	return f

@@ -104,8 +104,6 @@ func judge(about subject, asked url.Values, r received) judgment {
 		j.verdict = limited
 	case stated.text != "":
 		j.verdict = refused
-	case string(bytes.TrimSpace(r.body)) == "null":
-		j.verdict = cut
 	case isPage(r.body):
 		j.verdict = page
 	case !beginsJSON(r.body): // the words of a proxy before the service, or an empty body

@@ -86,8 +86,9 @@ func TestSpend_AValueCostsItself(t *testing.T) {
 		replies []string
 		clicks  string
 	}{
-		"two values":           {[]string{row(`"clicks":5`, `"clicks":5,"clicks":6`)}, `[5,6]`},
-		"escaped":              {[]string{row(`"clicks":5`, `"clicks":5,"c\u006cicks":6`)}, `[5,6]`},
+		"two values":           {[]string{row(`"clicks":5`, `"clicks":5,"clicks":6`)}, `twice: 5, 6`},
+		"escaped":              {[]string{row(`"clicks":5`, `"clicks":5,"c\u006cicks":6`)}, `twice: 5, 6`},
+		"three values":         {[]string{row(`"clicks":5`, `"clicks":5,"clicks":[6],"clicks":7`)}, `twice: 5, [6], 7`},
 		"the same value twice": {[]string{row(`"clicks":5`, `"clicks":5,"clicks":5`)}, `5`},
 		"NaN":                  {[]string{row(`"clicks":5`, `"clicks":NaN`)}, `["NaN"]`},
 		"infinity":             {[]string{row(`"clicks":5`, `"clicks":-Infinity`)}, `["-Infinity"]`},

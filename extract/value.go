@@ -182,10 +182,19 @@ func Keys(fields map[string]Value) string {
 	return strings.Join(names, ", ") + more
 }
 
-// Type returns the JSON type of the value, in words.
+// twice precedes the values of a key that a row has several times, with different values. It begins no JSON value.
+const twice = "twice: "
+
+// IsTwice reports whether a row has the key several times, with different values.
+func (v Value) IsTwice() bool { return bytes.HasPrefix(v, []byte(twice)) }
+
+// Type returns the JSON type of the value, in words; "twice" if it is several.
 func (v Value) Type() string {
-	if len(v) == 0 {
+	switch {
+	case len(v) == 0:
 		return kindName(jsontext.KindInvalid)
+	case v.IsTwice():
+		return "twice"
 	}
 	return kindName(jsontext.Value(v).Kind())
 }

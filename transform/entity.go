@@ -296,6 +296,6 @@ func (c *entityContext) refuse(column string, v extract.Value, err error) {
 	isColumn := func(e *FieldError) bool { return e.Table == c.table && e.Column == column }
 	if !slices.ContainsFunc(c.Refused, isColumn) {
 		c.Refused = append(c.Refused, &FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v),
-			Err: plain(err)})
+			Err: reasonOf(v, err)})
 	}
 }

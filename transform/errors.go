@@ -17,6 +17,8 @@ var (
 	ErrMissing = errors.New("missing")
 	// ErrNoOwner reports that a row with spend names no campaign, creative or source.
 	ErrNoOwner = errors.New("missing, and the row has spend")
+	// ErrTwice reports that a row has a key several times, with different values.
+	ErrTwice = errors.New("sent twice, with different values")
 	// ErrNotText reports that a value is not the expected JSON text.
 	ErrNotText = errors.New("not a text")
 	// ErrNotObject reports that a row is not a JSON object.
@@ -86,9 +88,12 @@ func shown(v extract.Value) string {
 	return strings.ToValidUTF8(string(v[:maxShownValue-3]), "") + "..."
 }
 
-// plain returns the bare reason of an error. Errors of package schema also contain the value, which [RowError] already
-// has.
-func plain(err error) error {
+// reasonOf returns the bare reason why a value is refused. Errors of package schema also contain the value, which
+// [RowError] already has.
+func reasonOf(v extract.Value, err error) error {
+	if err != nil && v.IsTwice() {
+		return ErrTwice
+	}
 	for _, reason := range []error{schema.ErrNotNumber, schema.ErrRange, schema.ErrFraction} {
 		if errors.Is(err, reason) {
 			return reason

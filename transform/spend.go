@@ -206,7 +206,7 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *
 			continue
 		}
 		unread.Column += ", " + m.column
-		unread.Err = fmt.Errorf("%w; %s %s: %w", unread.Err, m.column, shown(m.from), plain(err))
+		unread.Err = fmt.Errorf("%w; %s %s: %w", unread.Err, m.column, shown(m.from), reasonOf(m.from, err))
 	}
 	return unread
 }
@@ -249,7 +249,7 @@ func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
 }
 
 func refused(column string, v extract.Value, err error) *RowError {
-	return &RowError{Column: column, Value: shown(v), Err: plain(err)}
+	return &RowError{Column: column, Value: shown(v), Err: reasonOf(v, err)}
 }
 
 func (r *spendReader) money(v extract.Value) (schema.Money, error) {

@@ -407,7 +407,8 @@ func TestSpend_AStrayRowRefusesTheRead(t *testing.T) {
 // A count that was not requested is NULL, too.
 func TestSpend_AMeasureThatCannotBeRead(t *testing.T) {
 	for value, form := range map[string]string{`"7 clicks"`: "clicks.string", "0.5": "clicks.fraction",
-		"1e30": "clicks.huge", `""`: "clicks.string", "null": "", "": ""} {
+		"1e30": "clicks.huge", `""`: "clicks.string", "twice: 5, 6": "clicks.twice", "null": "",
+		"": ""} {
 		l := sample()
 		if set(&l, "clicks", extract.Value(value)); value == "" {
 			l.Clicks = nil
@@ -420,6 +421,9 @@ func TestSpend_AMeasureThatCannotBeRead(t *testing.T) {
 		if _, err := d.Add(page(l)); err != nil || !maps.Equal(d.UnreadForms, want) || d.Rows.Len() != 1 ||
 			d.Unread > 0 != (value != "null") || d.NoClicks != (form != "") {
 			t.Errorf("%s: %+v, %v", value, d, err)
+		}
+		if d.Unread > 0 && (d.Aside[0].Reason == ErrTwice.Error()) != (form == "clicks.twice") {
+			t.Errorf("%s: the reason is %q", value, d.Aside[0].Reason)
 		}
 	}
 	word, fraction := sample(), sample()

@@ -28,7 +28,7 @@ var pageFaults = []struct {
 	{"body/second object", adsim.Fault{Kind: adsim.Trailing}, exit.Contract, "after the end of the reply"},
 	{"body/html", adsim.Fault{Kind: adsim.HTML}, exit.Contract, "Be right back"},
 	{"body/html 502", adsim.Fault{Kind: adsim.HTML, Status: 502}, exit.Unreachable, "status 502"},
-	{"body/null", adsim.Fault{Kind: adsim.Body, Value: "null"}, exit.Contract, "the reply begins \"null\""},
+	{"body/null", adsim.Fault{Kind: adsim.Body, Value: "null"}, exit.Contract, "the reply is null"},
 	{"body/empty", adsim.Fault{Kind: adsim.Body}, exit.Unreachable, "the reply is empty"},
 	{"body/empty object", adsim.Fault{Kind: adsim.Body, Value: "{}"}, exit.Contract, "no columns"},
 	{"body/array", adsim.Fault{Kind: adsim.Body, Value: "[1]"}, exit.Contract, "type array, not an object"},

@@ -167,9 +167,9 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) error {
 	problem := cmp.Or(again, r.key.problem(), p.listErr)
 	if count := len(campaignsIn(left)); problem == nil && count > 0 && len(r.key.listed())+len(r.key.stored) == 0 {
-		problem = exit.Advise(&extract.UnprovenError{What: "the campaigns of the API key", Reason: "the list is empty, " +
-			"and the report has rows of " + cli.Count(count, "campaign")}, "run it again; if the list stays empty, check "+
-			"that SPENDSYNC_API_KEY and SPENDSYNC_REPORT_USER are of one account")
+		problem = exit.Advise(&extract.UnprovenError{What: "the campaigns of the API key", Reason: "the list is " +
+			"empty, and the report has rows of " + cli.Count(count, "campaign")}, "run it again; if the list stays "+
+			"empty, check that SPENDSYNC_API_KEY and SPENDSYNC_REPORT_USER are of one account")
 	}
 	p.canWait = problem != nil
 	if len(left) == 0 {
