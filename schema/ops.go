@@ -203,7 +203,8 @@ type EntityRead struct {
 	// The field that could not be read; empty text: the entire entity.
 	Field string `col:"field" id:"4" key:"true" json:"field"`
 	// unreadable: the reply has no usable value; missing: the reply lacks the key; failed: the request failed;
-	// incomplete: a listing did not end; more: number of entities beyond the first 1,000.
+	// incomplete: a listing did not end; absent: only the report names it, and the service does not show it; more:
+	// number of entities beyond the first 1,000.
 	ReadState string `col:"read_state" id:"5" json:"read_state"`
 	// Why it could not be read.
 	Message Null[string] `col:"message" id:"6" json:"message"`

@@ -711,7 +711,7 @@ COMMENT ON COLUMN "ops"."entity_read"."account_id" IS 'Short name of the account
 COMMENT ON COLUMN "ops"."entity_read"."entity_type" IS 'Kind of entity: campaign, creative, source settings, listing, account.';
 COMMENT ON COLUMN "ops"."entity_read"."entity_id" IS 'ID of the entity.';
 COMMENT ON COLUMN "ops"."entity_read"."field" IS 'The field that could not be read; empty text: the entire entity.';
-COMMENT ON COLUMN "ops"."entity_read"."read_state" IS 'unreadable: the reply has no usable value; missing: the reply lacks the key; failed: the request failed; incomplete: a listing did not end; more: number of entities beyond the first 1,000.';
+COMMENT ON COLUMN "ops"."entity_read"."read_state" IS 'unreadable: the reply has no usable value; missing: the reply lacks the key; failed: the request failed; incomplete: a listing did not end; absent: only the report names it, and the service does not show it; more: number of entities beyond the first 1,000.';
 COMMENT ON COLUMN "ops"."entity_read"."message" IS 'Why it could not be read.';
 COMMENT ON COLUMN "ops"."entity_read"."first_seen_at" IS 'When a run first saw it.';
 COMMENT ON COLUMN "ops"."entity_read"."last_seen_at" IS 'When a run last saw it.';

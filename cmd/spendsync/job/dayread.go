@@ -117,11 +117,11 @@ func (read *dayRead) incomplete() error {
 }
 
 // campaignsOf returns the campaigns of rows in key order. Rows without a campaign are skipped: they do not show whose
-// account it is.
-func campaignsOf(rows *schema.SpendRows) (ids []string) {
+// account it is. onlySpending skips rows without spend.
+func campaignsOf(rows *schema.SpendRows, onlySpending bool) (ids []string) {
 	last := ""
 	for _, row := range rows.All() {
-		if row.CampaignID != last {
+		if row.CampaignID != last && (row.Spend != 0 || !onlySpending) {
 			last = row.CampaignID
 			ids = append(ids, strings.Clone(last))
 		}

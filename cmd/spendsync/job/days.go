@@ -40,6 +40,7 @@ type copiedDay struct {
 	put             load.StagedDay
 	replies         *load.Replies
 	campaigns       []string // of its rows, if the rows changed
+	delivering      []string // those among them with spend, of a young day
 }
 
 // isUnreachable reports whether the service refused the day as too far in the past.
@@ -70,6 +71,15 @@ type copiedDays struct {
 // hasAny reports whether the service has given a usable answer for at least one day.
 func (c *copiedDays) hasAny() bool {
 	return slices.ContainsFunc(c.days, func(d *copiedDay) bool { return d.isStaged || d.isUnreachable() })
+}
+
+// delivering returns the campaigns with spend on young days that changed in this run.
+func (c *copiedDays) delivering() witnesses {
+	all := witnesses{}
+	for _, d := range c.days {
+		all.add(d.delivering)
+	}
+	return all
 }
 
 // readDays reads the planned days, several at a time, oldest first. A day that fails does not stop the others, unless
@@ -173,7 +183,10 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	default:
 		c.isStaged = true
 		if c.put.Changed {
-			c.campaigns = campaignsOf(c.read.day.Rows())
+			c.campaigns = campaignsOf(c.read.day.Rows(), false)
+			if int(r.s.plan.Today-d.Day) < r.s.Plan.YoungDays {
+				c.delivering = campaignsOf(c.read.day.Rows(), true)
+			}
 		}
 		c.describe()
 		r.logDay(c)

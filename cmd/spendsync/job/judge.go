@@ -22,6 +22,7 @@ import (
 const (
 	readUnreadable = "unreadable"
 	readMissing    = "missing" // the next reading decides
+	readAbsent     = "absent"  // of a campaign that only the report names
 )
 
 // judgement collects the unread fields of all entities of one kind in one run. If one entity lacks a field, that is a

@@ -25,6 +25,7 @@ import (
 type openEntity struct {
 	campaign  string // of a creative
 	confirmed schema.Instant
+	isStub    bool // only the report names it
 }
 
 // openEntities returns the stored entities of a table that are not deleted, by ID. It omits entities known only from
@@ -44,7 +45,8 @@ func openEntities[R any, P history.Versioned[R]](
 			continue
 		}
 		id, at := place(row)
-		open[id] = openEntity{at.CampaignID, max(f.LastConfirmedAt, readings.Confirmed(at))}
+		open[id] = openEntity{campaign: at.CampaignID,
+			confirmed: max(f.LastConfirmedAt, readings.Confirmed(at))}
 	}
 	return open, nil
 }
@@ -72,7 +74,7 @@ func (n *settingsReader) askForMissing(
 			return nil
 		})
 	}
-	_ = g.Wait() // the errors are in errs
+	isKeyRefused := g.Wait() != nil // the errors are in errs
 	for i, id := range ids[:asked] {
 		switch err := errs[i]; {
 		case err == nil:
@@ -80,6 +82,10 @@ func (n *settingsReader) askForMissing(
 			if !transform.Archived(n.s.Service, entities[i]) {
 				n.settings.unlisted[what] = append(n.settings.unlisted[what], id)
 			}
+		case missing[id].isStub && !isKeyRefused && isAbsent(err):
+			n.look(what, id)
+			n.line(what, id, readAbsent, err)
+			n.s.Log.Warn("the report has a "+what+" that the service does not show", "id", id, "error", err)
 		case errors.Is(err, extract.ErrNotFound):
 			n.settings.notThere[id] = true
 			n.look(what, id)
@@ -90,12 +96,66 @@ func (n *settingsReader) askForMissing(
 			n.fail(what, id, "failed", err)
 		}
 	}
-	if left := len(ids) - asked; left > 0 {
+	switch left := len(ids) - asked; {
+	case left > 0 && missing[ids[asked]].isStub:
+		n.settings.left += left
+	case left > 0:
 		n.fail("listing", list, "incomplete", fmt.Errorf(
 			"the listing lacks %s more, which this run did not ask for one by one: it may send %d such requests; "+
 				"the next runs ask, and until then none of them counts as deleted",
 			cli.Count(left, what), n.s.RequestsPerMinute))
 	}
+}
+
+// isAbsent reports whether the service answered that the account has no such entity, or that the key may not see it.
+func isAbsent(err error) bool {
+	e, ok := errors.AsType[*extract.ReadError](err)
+	return ok && (errors.Is(e, extract.ErrNotFound) || slices.Contains([]int{403, 404, 410}, e.Status))
+}
+
+// askForCampaigns requests campaigns that the list lacks, and returns those that answer.
+func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string]openEntity) (due []dueCampaign) {
+	n.askForMissing(ctx, "campaigns", campaignKind.name, missing, n.s.API.Campaign,
+		func(e extract.Entity, id string) {
+			n.settings.campaign(id)
+			due = append(due, dueCampaign{extract.Entity{ID: id}, &e, schema.InstantOf(n.s.Now())})
+		})
+	return due
+}
+
+// reportedCampaigns waits for the proof of the report, and returns the account's campaigns that only the report names.
+// Their settings have no history, so a run asks for each of them once. If the service does not show it, only a full
+// run, or new spend on a young day, makes a run ask again.
+func (n *settingsReader) reportedCampaigns(ctx context.Context, proven *future[provenReport]) map[string]openEntity {
+	if !n.settings.listing.Complete || n.s.trial != nil || n.s.labels().err != nil {
+		return nil
+	}
+	missing, absent := map[string]openEntity{}, map[string]bool{}
+	for _, l := range n.settings.reported {
+		if id := l.CampaignID; extract.IsID(id) && !n.stored[id] && n.settings.campaigns[id] == nil {
+			missing[id] = openEntity{isStub: true}
+		}
+	}
+	for _, u := range n.s.store.Account().Unread {
+		if u.EntityType != campaignKind.name || u.ReadState != readAbsent {
+			continue
+		}
+		if absent[u.EntityID] = true; !missing[u.EntityID].isStub {
+			n.look(u.EntityType, u.EntityID) // the report no longer names it
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	select {
+	case <-proven.done:
+	case <-ctx.Done():
+		return nil
+	}
+	maps.DeleteFunc(missing, func(id string, _ openEntity) bool {
+		return !proven.value.ours[id] || absent[id] && !proven.value.delivering[id] && !n.s.Full
+	})
+	return missing
 }
 
 // unlistedCampaigns returns the stored campaigns that a complete listing lacks and that are not known to be archived.

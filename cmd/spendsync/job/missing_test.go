@@ -207,6 +207,76 @@ func TestMissing_UnlistedEntitiesCanBeAccepted(t *testing.T) {
 	w.wantWell(e, 0)
 }
 
+// TestMissing_OfTheReportAlone: a campaign that the report names and the list never had is read like a listed one. If
+// the service does not show it, it stays a stub; it is asked for again only if a young day has new spend of it, or in a
+// full run.
+func TestMissing_OfTheReportAlone(t *testing.T) {
+	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 9 })
+	e := &rewriter{of: w.service.Transport()}
+	w.transport = e
+	reported := map[string]bool{}
+	for l := range w.service.Truth((w.today() - 1).String()) {
+		reported[l.CampaignID] = reported[l.CampaignID] || l.Spend > 0
+	}
+	hidden := slices.DeleteFunc(w.service.CampaignIDs(), func(id string) bool {
+		s, err := w.service.Settings(id)
+		return err != nil || s.Status == "archived" || !reported[id]
+	})
+	shown, absent, refused := hidden[0], hidden[1], hidden[2]
+	asked := map[string]int{}
+	e.edit = func(path, body string) (int, string) {
+		id, _ := strings.CutPrefix(path, "campaigns/")
+		asked[id]++
+		switch id {
+		case absent:
+			return 404, `{"error":{"code":"not_found","message":"no such campaign"}}`
+		case refused:
+			return 403, `{"error":{"code":"forbidden","message":"no"}}`
+		case "campaigns":
+			return 0, without(t, body, "campaigns", shown, absent, refused)
+		}
+		return 0, body
+	}
+	want := func(code int, shownNow, othersNow int) {
+		t.Helper()
+		clear(asked)
+		w.service.Advance(time.Minute)
+		w.sync(code)
+		if asked[shown] != shownNow || asked[absent] != othersNow || (asked[refused] > 0) != (othersNow > 0) {
+			t.Errorf("%v requests of %s, %s and %s; want %d of the first, %d of the others", asked, shown, absent,
+				refused, shownNow, othersNow)
+		}
+		got := w.ask("SELECT string_agg(read_state, ',' ORDER BY campaign_id = '%s' DESC) FROM campaign_history "+
+			"WHERE is_current AND campaign_id IN ('%s')", shown, strings.Join(hidden[:3], "','"))
+		if got != "ok,stub,stub" {
+			t.Errorf("they are %s", got)
+		}
+	}
+	want(exit.Partial, 1, 1)
+	for _, table := range []string{"source_mode_history", "creative_history"} {
+		if w.ask("SELECT count(*) FROM %s WHERE read_state = 'ok' AND campaign_id = '%s'", table, shown) == "0" {
+			t.Errorf("%s has nothing of %s", table, shown)
+		}
+	}
+	if _, err := w.next().Accept(t.Context(), "settings.campaign.unlisted", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	want(exit.OK, 1, 0)
+	err := w.service.Restate((w.today() - 1).String(), adsim.Restatement{Kind: "multiply", Percent: 110})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(exit.OK, 1, 1)
+	w.job.Full = true
+	want(exit.OK, 1, 1)
+	w.job.Full = false
+	e.edit = nil
+	w.sync(exit.OK)
+	if got := w.ask("SELECT count(*) FROM ops.entity_read"); got != "0" {
+		t.Errorf("%s entities are unread once the list has all", got)
+	}
+}
+
 // TestMissing_WhatTheServiceNoLongerHasEnds: an entity is deleted if two complete lists lack it and its own request is
 // answered with 404 twice; the exit code is 0. The parts of a campaign end with it, and are restored with it.
 func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {

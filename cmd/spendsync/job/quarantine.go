@@ -134,7 +134,7 @@ func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quaran
 	if _, err := read.mayReplace(with); err != nil {
 		return t, err
 	}
-	if ids := campaignsOf(read.day.Rows()); len(ids) > 0 && k.witnesses.hasNone(ids) {
+	if ids := campaignsOf(read.day.Rows(), false); len(ids) > 0 && k.witnesses.hasNone(ids) {
 		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
 			someOf("campaign", ids))
 	}

@@ -58,6 +58,12 @@ type reportProof struct {
 	canWait bool
 }
 
+// provenReport is what is known about the campaigns of the report once it is proven whose they are.
+type provenReport struct {
+	ours       witnesses
+	delivering witnesses // see [copiedDays.delivering]; perhaps another account's
+}
+
 // prove decides which of the days are the account's. A day is the account's if one of its campaigns is stored, or is in
 // the key's list, or is in another day that is the account's. The list is the account's by the same rule. If nothing is
 // stored, the key must name its account and its campaigns once more after the reading, and only campaigns that are in

@@ -42,7 +42,7 @@ type settings struct {
 	rulesDiffer []string // campaigns whose rules of sources differ from the stored ones, sorted
 
 	skipped int      // settled campaigns that were not read
-	left    int      // listed campaigns that the budget did not reach
+	left    int      // campaigns that the budget did not reach
 	overdue []string // campaigns among them that were not read for a day or longer
 }
 
@@ -168,6 +168,14 @@ func (n *settingsReader) look(kind, id string) {
 	n.settings.looked[[2]string{kind, id}] = true
 }
 
+// line adds a line to ops.entity_read.
+func (n *settingsReader) line(kind, id, state string, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.settings.lines = append(n.settings.lines, schema.EntityRead{AccountID: n.s.Account, EntityType: kind,
+		EntityID: id, ReadState: state, Message: schema.Some(err.Error())})
+}
+
 // fail records something that could not be read. It ignores reads canceled by a signal or by the budget: the next run
 // reads them.
 func (n *settingsReader) fail(kind, id, state string, err error) {
@@ -175,9 +183,8 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 		return
 	}
 	extract.ReleaseReply(err) // the error may be held until the run ends
+	n.line(kind, id, state, err)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.settings.lines = append(n.settings.lines, schema.EntityRead{AccountID: n.s.Account, EntityType: kind,
-		EntityID: id, ReadState: state, Message: schema.Some(err.Error())})
 	n.settings.findings = append(n.settings.findings, finding{what: kind + " " + id, err: err})
 }

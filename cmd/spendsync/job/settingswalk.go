@@ -23,8 +23,10 @@ import (
 const settingsReaders = 4
 
 // beginSettings starts to read the settings in the background, once the key's account is proven. The returned function
-// waits for them; campaigns is the number of campaigns proven by then to be the account's.
-func beginSettings(ctx context.Context, r *session, key *future[keyProof]) (wait func(campaigns int) *settings) {
+// waits for them; campaigns is the number of campaigns proven by then to be the account's. proven is completed before
+// that.
+func beginSettings(ctx context.Context, r *session, key *future[keyProof], proven *future[provenReport]) (
+	wait func(campaigns int) *settings) {
 	n := &settingsReader{s: r, settledBefore: r.store.Account().SettledCampaigns(), budget: r.newBudget(),
 		settings: newSettings()}
 	done := async(r, func() bool {
@@ -37,7 +39,7 @@ func beginSettings(ctx context.Context, r *session, key *future[keyProof]) (wait
 			if n.stored = p.stored; r.trial != nil {
 				n.stored = nil // a trial does not request campaigns that the list lacks
 			}
-			n.readAll(ctx, p)
+			n.readAll(ctx, p, proven)
 		}
 		return true
 	})
@@ -50,14 +52,14 @@ func beginSettings(ctx context.Context, r *session, key *future[keyProof]) (wait
 }
 
 // readAll reads all settings. Failures are recorded.
-func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
+func (n *settingsReader) readAll(ctx context.Context, key keyProof, proven *future[provenReport]) {
 	var account sync.WaitGroup
 	account.Go(func() { n.settings.money = readAccount(ctx, n, key) })
 	within, cancel := n.budget.bound(ctx)
 	defer cancel()
 	select {
 	case <-n.list.done:
-		if err := n.readSettings(within); err != nil {
+		if err := n.readSettings(within, proven); err != nil {
 			n.fail("listing", "campaigns", "failed", err)
 		}
 	case <-within.Done():
@@ -71,7 +73,7 @@ func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 
 // readSettings reads every campaign that may have changed, until the budget is used up. Failures are recorded; the
 // other campaigns are still read, unless the key is refused.
-func (n *settingsReader) readSettings(ctx context.Context) (err error) {
+func (n *settingsReader) readSettings(ctx context.Context, proven *future[provenReport]) (err error) {
 	list := n.list.wait()
 	n.settings.since, n.settings.listing = schema.InstantOf(n.s.clock.at(list.began)), list.listing
 	if list.err != nil {
@@ -87,12 +89,22 @@ func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 	due := n.due()
 	var reported sync.WaitGroup
 	reported.Go(n.readReportCreatives)
-	n.askForMissing(ctx, "campaigns", campaignKind.name, missing, n.s.API.Campaign,
-		func(e extract.Entity, id string) {
-			n.settings.campaign(id)
-			due = append(due, dueCampaign{extract.Entity{ID: id}, &e, schema.InstantOf(n.s.Now())})
-		})
+	due = append(due, n.askForCampaigns(ctx, missing)...)
 	n.s.Log.Info("reading settings", "campaigns", len(due), "archived_and_settled", n.settings.skipped)
+	n.readCampaigns(ctx, due)
+	n.readUnlistedCreatives(ctx)
+	ruleKind{}.confirm(ctx, n)
+	reported.Wait()
+	found := n.askForCampaigns(ctx, n.reportedCampaigns(ctx, proven))
+	n.readCampaigns(ctx, found)
+	for _, c := range found { // no rules of theirs are stored
+		n.settings.rulesDiffer = append(n.settings.rulesDiffer, c.ID)
+	}
+	return nil
+}
+
+// readCampaigns reads some campaigns, until the budget is used up.
+func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 	bar := n.s.progress("campaigns", len(due), n.s.API)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
@@ -115,10 +127,6 @@ func (n *settingsReader) readSettings(ctx context.Context) (err error) {
 	}
 	_ = g.Wait() // every failure is recorded already
 	bar.Done()
-	n.readUnlistedCreatives(ctx)
-	ruleKind{}.confirm(ctx, n)
-	reported.Wait()
-	return nil
 }
 
 // isKeyRefused reports whether an error is that the key is refused for every question: the service refuses even to say

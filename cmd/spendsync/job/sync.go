@@ -62,9 +62,9 @@ func (j Job) readAndPublish(ctx context.Context, command string, withSettings bo
 	s.labels = sync.OnceValue(func() *labels { return s.askLabels(ctx) })
 	list := async(s, func() campaignList { return s.listCampaigns(proving) })
 	key := async(s, func() keyProof { return s.readKey(me, list) })
-	settings := func(int) *settings { return nil }
+	settings, proven := func(int) *settings { return nil }, &future[provenReport]{done: make(chan struct{})}
 	if withSettings {
-		settings = beginSettings(ctx, s, key)
+		settings = beginSettings(ctx, s, key, proven)
 	}
 	days := s.readDays(ctx, key)
 	r.key, r.days = key, days
@@ -80,6 +80,8 @@ func (j Job) readAndPublish(ctx context.Context, command string, withSettings bo
 		r.sumUp(days)
 		return r.failed(err), nil
 	}
+	proven.value = provenReport{proof.witnesses, days.delivering()}
+	close(proven.done)
 	settingsRead := settings(len(proof.witnesses))
 	r.withdrawEmpty(days, settingsRead)
 	r.begins(ctx, days)
