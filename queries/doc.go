@@ -26,6 +26,8 @@
 //	                                         s.report_date and main.today AS t; the answer names the missing and
 //	                                         lost ones)
 //	-- Shown: a, b                          (the columns that a terminal shows first)
+//	-- None: TEXT                           (of a ready question: what it means if the answer has no row; it stands
+//	                                         in the place of the answer)
 //	-- Alone: TEXT                          (of a ready question whose first row is a total: what it means if no
 //	                                         other row follows)
 //

@@ -38,6 +38,7 @@ type Query struct {
 
 	// Of ready questions.
 	Params []Param
+	None   string // what it means if the answer has no row
 	Alone  string // if the first row is a total: what it means if no other row follows
 	Days   string // SQL condition over main.spend AS s and main.today AS t that selects the days of the answer
 }
@@ -372,6 +373,8 @@ func parse(text string) Query {
 			q.Trap = trap
 		} else if meaning, ok := strings.CutPrefix(line, "Alone: "); ok {
 			q.Alone = meaning
+		} else if meaning, ok := strings.CutPrefix(line, "None: "); ok {
+			q.None = meaning
 		} else if days, ok := strings.CutPrefix(line, "Days: "); ok {
 			q.Days = days
 		} else if names, ok := strings.CutPrefix(line, "Shown: "); ok {

@@ -8,7 +8,7 @@ import (
 // TableDoc describes a table or a view in the data dictionary.
 type TableDoc struct {
 	Name    string      `json:"name"`
-	Kind    string      `json:"kind,omitempty"` // KindView, or empty: a table
+	Kind    string      `json:"kind,omitempty"` // KindView, KindMacro, or empty: a table
 	Doc     string      `json:"doc"`
 	Files   string      `json:"files,omitempty"` // path pattern of its Parquet files below the data directory
 	Columns []ColumnDoc `json:"columns"`
@@ -26,6 +26,9 @@ type ColumnDoc struct {
 
 // KindView is the kind of a view, which is computed by each query. Every column of a view may be NULL.
 const KindView = "view"
+
+// KindMacro is the kind of a table macro, which is called with its parameters.
+const KindMacro = "macro"
 
 // FilePattern returns the path pattern of the table's Parquet files below the data directory, with the names of its
 // directory keys; empty: the table has no files.
@@ -69,7 +72,7 @@ func DictionaryText(docs []TableDoc) string {
 			if c.Key {
 				star = "*"
 			}
-			if c.Nullable && t.Kind != KindView {
+			if c.Nullable && t.Kind == "" {
 				null = ", may be NULL"
 			}
 			fmt.Fprintf(&b, "  %s %-24s %s%s\n      %s\n", star, c.Name, shortType(c.Type), null, c.Doc)

@@ -42,8 +42,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		c.Quirks = append(c.Quirks, names...)
 		return adsim.CheckQuirks(names...)
 	})
-	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials (default: only on a "+
-		"loopback address)")
+	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials; unless it is given, "+
+		"only on a loopback address")
 	f.Func("now", "start the clock at this instant (RFC 3339); it then runs on", func(v string) (err error) {
 		o.now, err = time.Parse(time.RFC3339, v)
 		return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,10 @@ func (a *app) end(err error) int {
 	if !reported {
 		m := explain.Error(err, code)
 		m.Do = strings.Replace(m.Do, "help COMMAND", strings.TrimSpace("help "+a.path), 1)
+		if demo := a.demoBeside(err); demo != "" {
+			m.Do = "add --data-dir " + demo + " to ask the demo's store; for an account of your own, " + m.Do
+		}
+		m.Excerpt = a.excerpt
 		a.lastLines(slog.LevelError, m, code)
 	}
 	return code
@@ -75,6 +80,7 @@ func (a *app) commands() *cobra.Command {
 			"not copied in time is gone for good.\n\n" +
 			"'spendsync help config' describes the variables and exit codes, 'spendsync help guide' how to ask the " +
 			"warehouse.",
+		Args:          noArguments,
 		Example:       "  spendsync demo\n  spendsync check\n  spendsync sync\n  spendsync query last_week",
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -144,7 +150,10 @@ func (a *app) commands() *cobra.Command {
 		return names, directive
 	}
 	help.Args = func(_ *cobra.Command, args []string) error { // cobra's help accepts unknown commands
-		_, _, err := root.Find(args)
+		cmd, rest, err := root.Find(args)
+		if err == nil && cmd.HasSubCommands() {
+			err = noArguments(cmd, rest)
+		}
 		return err
 	}
 	return root
@@ -185,8 +194,7 @@ func (a *app) begins(cmd *cobra.Command) {
 	}
 }
 
-// noArguments refuses arguments and suggests a subcommand with a similar name; cobra suggests only for the root
-// command.
+// noArguments refuses arguments and suggests a subcommand: one that is meant by the word, or has a similar name.
 func noArguments(cmd *cobra.Command, args []string) error {
 	err := cobra.NoArgs(cmd, args)
 	if err == nil {
@@ -194,6 +202,9 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	}
 	var below []string
 	for _, c := range cmd.Commands() {
+		if slices.Contains(c.SuggestFor, args[0]) {
+			return fmt.Errorf("%w; did you mean %s?", err, c.Name())
+		}
 		below = append(below, c.Name())
 	}
 	return fmt.Errorf("%w%s", err, cli.DidYouMean(args[0], below))

@@ -37,10 +37,11 @@ type call struct {
 	configFile       string // --config; empty: the one in the working folder
 	command, path    string // the command's name; path includes its parent commands
 
-	cfg    *config.Config
-	log    *slog.Logger
-	screen *cli.Screen // nil if the configuration is invalid
-	runID  string      // of the current run; on every line of its log
+	cfg     *config.Config
+	log     *slog.Logger
+	screen  *cli.Screen // nil if the configuration is invalid
+	excerpt string      // of the SQL that the engine refused, with the place marked; for the end of the command
+	runID   string      // of the current run; on every line of its log
 }
 
 // runLimits bound the resources of a run. Tests use smaller ones.

@@ -14,13 +14,15 @@ import (
 
 // newConfigTopic is "help config": every variable, and the exit codes.
 func newConfigTopic(t *terminal) *cobra.Command {
-	return &cobra.Command{
+	show := func() error { return cli.WriteHelp(t.stdout, configHelp()) }
+	cmd := &cobra.Command{
 		Use: "config", Short: "The variables and the exit codes", Long: configHelp(),
-		Example: "  spendsync help config",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.WriteHelp(t.stdout, configHelp())
-		},
+		Example:    "  spendsync help config",
+		SuggestFor: []string{"codes", "exit", "exits", "exit-codes", "variables", "environment", "env", "metrics"},
+		RunE:       func(*cobra.Command, []string) error { return show() },
 	}
+	cmd.SetHelpFunc(func(*cobra.Command, []string) { _ = show() })
+	return cmd
 }
 
 func configHelp() string {

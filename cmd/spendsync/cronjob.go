@@ -34,9 +34,10 @@ base are refused unless --example is given. Several accounts, a proxy, a registr
 patches: see the overlays beside the base.
 
 Nothing is asked of the cluster.`,
-		Example: `  spendsync cronjob --account acme --namespace ads --schedule "*/30 * * * *" --storage 50Gi \
-    --image registry.example.com/spendsync:1.0.0 --advertiser-url https://ads.acme.test/api \
-    --report-url https://reports.acme.test --report-user ads@acme.test > acme.yaml
+		Example: `  spendsync cronjob --account acme --namespace ads --storage 50Gi \
+    --schedule "*/30 * * * *" --image registry.example.com/spendsync:1.0.0 \
+    --advertiser-url https://ads.acme.test/api \
+    --report-url https://reports.acme.test --report-user me@acme.test > a.yaml
   spendsync cronjob --example`,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := c.manifests()

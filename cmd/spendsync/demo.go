@@ -25,6 +25,7 @@ import (
 	"spendsync/cmd/spendsync/shop"
 	"spendsync/extract/adsim"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/queries"
 )
 
@@ -104,6 +105,24 @@ const (
 	demoAccount = "demo"
 )
 
+// demoBeside returns the folder of a demo's store beside the configured data directory, if err reports that nothing is
+// stored there; otherwise the empty text.
+func (c *call) demoBeside(err error) string {
+	if c.cfg == nil || !errors.Is(err, durable.ErrEmpty) {
+		return ""
+	}
+	dir := filepath.Join(filepath.Dir(c.cfg.DataDir), demoDir)
+	if _, err := manifest.ReadRoot(durable.OS, dir, nil); err != nil || dir == filepath.Clean(c.cfg.DataDir) {
+		return ""
+	}
+	if here, err := os.Getwd(); err == nil {
+		if near, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(near) {
+			return near
+		}
+	}
+	return dir
+}
+
 // play builds the store of the demo from nothing.
 func (d *demoCommand) play(ctx context.Context, folder *shop.Folder) (err error) {
 	if err := folder.Clear(); err != nil {
@@ -155,7 +174,7 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 	defer func() { d.now, d.only = real, nil }()
 	d.only = func([]queries.Query) []queries.Query { return nil }
 	shown := cli.NewScreen(d.stderr)
-	bar := shown.Progress("syncs", len(times), nil)
+	bar := shown.Progress("syncs", "", len(times), nil)
 	defer bar.Done()
 	r := &runner{d.call}
 	restated := 0
@@ -189,9 +208,9 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 		bar.Step()
 	}
 	bar.Done()
-	fmt.Fprintf(d.stdout, "%d syncs; meanwhile the service changed rows of past days %s times, mostly for late "+
-		"conversions: spend_change has the old and new numbers.\n\n", len(times), cli.Grouped(int64(restated)))
-	return nil
+	return d.print(cli.WrapLine(fmt.Sprintf("%d syncs; meanwhile the service changed rows of past days %s times, "+
+		"mostly for late conversions: spend_change has the old and new numbers.", len(times),
+		cli.Grouped(int64(restated))), cli.TextWidth(d.stdout), "") + "\n\n")
 }
 
 // printGoOn prints commands for a closer look. They work as printed, in the folder where the demo was started.

@@ -98,6 +98,9 @@ func TestHelp_NamesVariablesAndExitCodes(t *testing.T) {
 	if !strings.Contains(out.String(), "143") {
 		t.Error("help config does not list the exit codes")
 	}
+	if strings.Contains(out.String(), "Usage:") || strings.Contains(out.String(), "Flags:") {
+		t.Errorf("help config describes a command:\n%s", out.String())
+	}
 }
 
 // outOf are the flags by which a command of the demo writes no file into the folder of the tests.
@@ -193,5 +196,31 @@ func TestOutput_ClosedPipeIsNoFailure(t *testing.T) {
 		if code != exit.OK || strings.Contains(errOut.String(), "pipe") {
 			t.Errorf("%q: exit %d: %s", args, code, errOut.String())
 		}
+	}
+}
+
+// TestDemo_IsNamedBesideNothing: who asks a folder that has no store, beside the demo's, is told how to ask the demo.
+func TestDemo_IsNamedBesideNothing(t *testing.T) {
+	beside := t.TempDir()
+	env := []string{"SPENDSYNC_DATA_DIR=" + filepath.Join(beside, "data")}
+	ask := func() string {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), []string{"query", "last_week"}, env, &out, &errOut); code != exit.Usage {
+			t.Errorf("exit %d: %s", code, errOut.String())
+		}
+		return errOut.String()
+	}
+	demo := filepath.Join(beside, demoDir)
+	if err := os.Mkdir(demo, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if text := ask(); strings.Contains(text, demoDir) {
+		t.Errorf("a folder without a store is named: %s", text)
+	}
+	if err := os.CopyFS(demo, os.DirFS(demoStore(t))); err != nil {
+		t.Fatal(err)
+	}
+	if text := ask(); !strings.Contains(text, "  do: add --data-dir "+demo+" to ask the demo's store;") {
+		t.Errorf("the demo is not named: %s", text)
 	}
 }

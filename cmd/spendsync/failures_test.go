@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -282,14 +283,20 @@ var failures = []endOfFailure{
 	{name: "an unknown question", args: []string{"query", "lastweek"}, code: exit.Usage,
 		first: "did you mean last_week?", last: "'spendsync query' lists"},
 	{name: "an unknown command", args: []string{"synk"}, code: exit.Usage,
-		first: `unknown command "synk" for "spendsync" Did you mean this? sync`,
+		first: `unknown command "synk" for "spendsync"; did you mean sync?`,
 		last:  "describes it (exit 2)"},
 	{name: "an unknown repair", args: []string{"repair", "rebild"}, code: exit.Usage,
 		first: `unknown command "rebild" for "spendsync repair"`,
 		last:  "'spendsync help repair' describes it (exit 2)"},
 	{name: "help for an unknown command", args: []string{"help", "synk"}, code: exit.Usage,
-		first: `unknown command "synk" for "spendsync" Did you mean this? sync`,
+		first: `unknown command "synk" for "spendsync"; did you mean sync?`,
 		last:  "'spendsync help' describes it (exit 2)"},
+	{name: "help for a misspelled topic", args: []string{"help", "gude"}, code: exit.Usage,
+		first: `unknown command "gude" for "spendsync"; did you mean guide?`, last: "(exit 2)"},
+	{name: "help for exit codes", args: []string{"help", "exit"}, code: exit.Usage,
+		first: `unknown command "exit" for "spendsync"; did you mean config?`, last: "(exit 2)"},
+	{name: "help for codes", args: []string{"help", "codes"}, code: exit.Usage,
+		first: `unknown command "codes" for "spendsync"; did you mean config?`, last: "(exit 2)"},
 	{name: "an unknown flag", args: []string{"sync", "--fill"}, code: exit.Usage,
 		first: "unknown flag: --fill", last: "see 'spendsync sync --help' (exit 2)"},
 	{name: "weeks before now", args: []string{"status", "--weeks", "-1"}, code: exit.Usage,
@@ -356,6 +363,9 @@ func TestFailures_NameTheCauseAndWhatToDo(t *testing.T) {
 			}
 			lines := strings.Split(strings.TrimSpace(stderr[at:]), "\n")
 			first, last := lines[0], lines[len(lines)-1]
+			if len(lines) > 2 && strings.HasPrefix(lines[1], "LINE 1: ") { // the place in the SQL, and a mark below it
+				lines = slices.Delete(lines, 1, 3)
+			}
 			if !strings.Contains(first, f.first) {
 				t.Errorf("the first line is %q, without %q", first, f.first)
 			}

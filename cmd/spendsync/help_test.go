@@ -32,6 +32,9 @@ func TestHelp_EveryCommandHasExamples(t *testing.T) {
 			t.Errorf("%s: short %q, example %q", c.CommandPath(), c.Short, c.Example)
 		}
 		for line := range strings.Lines(c.Example) {
+			if len(line) > 81 {
+				t.Errorf("%s: an example of %d columns: %q", c.CommandPath(), len(line)-1, line)
+			}
 			if !strings.HasPrefix(line, "  ") {
 				t.Errorf("%s: an example that is not indented: %q", c.CommandPath(), line)
 			}
@@ -107,7 +110,7 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 		"query last":          {"last_week"},
 		"query --format parq": {"parquet"},
 		"tables ops.st":       {"ops.step"},
-		"tables sp":           {"spend\nspend_change\nspend_daily\n"},
+		"tables sp":           {"spend\nspend_known_at\nspend_on_stopped\nspend_change\nspend_daily\n"},
 		"tables int.bi":       {"int.bid_state\n"},
 		"query mart.t":        {"mart.to_do\n"},
 		"help ":               {"config\t", "guide\t", "status\t"},
@@ -116,6 +119,10 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 		"tables ":             {"campaign\n", "mart.to_do\n"},
 		"sync ":               nil, // no file names, where there are no arguments
 		"repair rep":          {"replay\t"},
+
+		"query which_campaigns_pay --param r": {"rows=\t"},
+		"query campaign_at --param ":          {"day=\n"},
+		"query --param ":                      nil,
 	} {
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), append([]string{"__complete"}, strings.Split(typed, " ")...), nil, &out, &errOut)
@@ -129,9 +136,21 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 			typed == "tables " && strings.Contains(out.String(), "int.") {
 			t.Errorf("%q offers %q", typed, out.String())
 		}
-		files := !strings.HasSuffix(out.String(), ":4\n") // ShellCompDirectiveNoFileComp
+		files := !strings.HasSuffix(out.String(), ":4\n") && // ShellCompDirectiveNoFileComp
+			!strings.HasSuffix(out.String(), ":6\n") // and ShellCompDirectiveNoSpace
 		if code != exit.OK || files {
 			t.Errorf("%q: exit %d, offers files: %t: %s", typed, code, files, out.String())
 		}
 	}
+}
+
+// TestHelp_StatesADefaultOnce holds each flag's usage text to one default.
+func TestHelp_StatesADefaultOnce(t *testing.T) {
+	allCommands(newApp(nil, nil, nil).commands(), func(c *cobra.Command) {
+		for line := range strings.Lines(c.Flags().FlagUsages()) {
+			if strings.Count(line, "(default") > 1 {
+				t.Errorf("%s: %s", c.CommandPath(), line)
+			}
+		}
+	})
 }

@@ -32,7 +32,7 @@ func (r *runner) newJob() job.Job {
 		Service: cfg.Service(), Own: r.ownFiles(cfg.DataDir), StopGrace: r.limits.grace,
 		Now: r.now, Log: r.log,
 		Progress: func(kind string, n int, waitsUntil func() time.Time) job.Bar {
-			return r.screen.Progress(kind, n, waitsUntil)
+			return r.screen.Progress(kind, "read", n, waitsUntil)
 		},
 	}
 }

@@ -39,7 +39,7 @@ Without a URL ` + config.Prefix + `BUCKET counts. --watch stays and follows the 
 older generation that is still readable.`,
 		Example: `  spendsync pull s3://acme-spend/store ./acme
   spendsync pull --watch --parquet s3://acme-spend/store /data
-  spendsync pull --all s3://acme-spend/store /data && SPENDSYNC_DATA_DIR=/data spendsync verify
+  spendsync pull --all s3://acme-spend/store /data
   spendsync pull --at 2026-11-23 s3://acme-spend/store ./yesterday`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },

@@ -72,7 +72,7 @@ store of several accounts publishes one for each.
   spendsync query spend_by_day --param days=14
   spendsync query mart.source_performance --out sources.parquet
   spendsync query which_campaigns_pay --out campaigns.xlsx
-  spendsync query -c "SELECT report_date, sum(spend) AS spend FROM spend GROUP BY ALL ORDER BY ALL"
+  spendsync query -c "SELECT report_date, sum(spend) FROM spend GROUP BY ALL"
   spendsync query --from s3://acme-spend/store last_week
   spendsync query --account acme last_week
   spendsync query sources_to_block --format request | jq -c .body
@@ -88,6 +88,8 @@ store of several accounts publishes one for each.
 	flags.StringVarP(&c.sql, "command", "c", "", "SQL to answer; - reads it from stdin")
 	flags.StringArrayVar(&c.params, "param", nil, "name=value: sets a parameter of the question; may be given "+
 		"several times")
+	// cannot fail: the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("param", completeParams)
 	flags.StringVar(&c.format, "format", "", "table, csv, json, parquet or xlsx (default: table on a "+
 		"terminal, else by the ending of --out, else csv); of sources_to_block also ids or request: its block lists, "+
 		"ready to paste")
@@ -96,6 +98,7 @@ store of several accounts publishes one for each.
 		cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&c.out, "out", "", "file to write the answer to; it appears when it is whole")
 	flags.Int64Var(&c.rows, "rows", -1, "most rows of a table; 0 shows all (default: 100 on a terminal, else all)")
+	flags.Lookup("rows").DefValue = "0" // the usage text has the default, and -1 would stand behind it
 	flags.BoolVar(&c.all, "all", false, "without a name: list every question, view and macro, with its parameters")
 	flags.BoolVar(&c.wide, "wide", false, "every column of a table, also those that do not fit beside the others")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "the longest that SQL of your own may take")
@@ -132,6 +135,17 @@ func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdi
 		return err
 	}
 	return c.query(ctx, q, format)
+}
+
+// completeParams completes the name of a parameter of the question that the command line names.
+func completeParams(_ *cobra.Command, args []string, typed string) (names []cobra.Completion,
+	_ cobra.ShellCompDirective) {
+	for _, p := range answer.ParamsOf(strings.Join(args, " ")) {
+		if name := p.Name + "="; strings.HasPrefix(name, typed) {
+			names = append(names, cobra.CompletionWithDesc(name, p.Meaning))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // about reports whether a flag that needs a question was given.
@@ -214,7 +228,7 @@ func (c *queryCommand) writeFacts(facts []string) error {
 	})
 }
 
-// queryErr turns a mistake in the question into a usage error. It first prints the place in the SQL.
+// queryErr turns a mistake in the question into a usage error. The place in the SQL is printed below it.
 func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 	var q *duck.QueryError
 	var other *duck.OtherVersionError
@@ -227,9 +241,7 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 	case !errors.As(err, &q):
 		return warehouseErr(err, dir)
 	}
-	if q.Excerpt != "" {
-		fmt.Fprintln(c.stderr, cli.VisibleLines(q.Excerpt))
-	}
+	c.excerpt = cli.VisibleLines(q.Excerpt)
 	message := cli.Visible(cli.OneLine(q.Message))
 	about, isParam := strings.CutPrefix(message, "Invalid Input Error: --param ")
 	switch {

@@ -445,3 +445,22 @@ func headings(head string) (names []string) {
 	}
 	return names
 }
+
+// TestQuery_TrackerWithoutExport says only that there is none, and which variable names one.
+func TestQuery_TrackerWithoutExport(t *testing.T) {
+	w := newWorld(t, small).withMarts().synced()
+	const want = "No tracker's export is stored. SPENDSYNC_PAYOUTS names one: 'spendsync help config' describes it.\n"
+	if got := w.must("query", "tracker", "--format", "table"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestQuery_PlaceOfAMistakeIsBelowIt: the message comes first, then the line of the SQL, then what to do.
+func TestQuery_PlaceOfAMistakeIsBelowIt(t *testing.T) {
+	w := newWorld(t, small).synced()
+	_, text := w.stderr("query", "-c", "SELECT foo FROM spend_daily")
+	if !regexp.MustCompile(`^spendsync: [^\n]*foo[^\n]*\nLINE 1: SELECT foo FROM spend_daily\n +\^\n  safe: `).
+		MatchString(text) {
+		t.Errorf("got\n%s", text)
+	}
+}

@@ -43,7 +43,7 @@ other.`,
 		Example: `  spendsync report
   spendsync report --account acme --out acme.html
   spendsync report --summary
-  spendsync report --out - | mail -a "Content-Type: text/html" -s "Ad spend" team@example.com`,
+  spendsync report --out - | mail -a "Content-Type: text/html" a@acme.test`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.summary && !cmd.Flags().Changed("out") {
 				c.out = summaryName

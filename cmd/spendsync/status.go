@@ -24,7 +24,8 @@ import (
 // accountStatus is the part of the answer about one account.
 type accountStatus struct {
 	Account     string                `json:"account"`
-	LastRun     *schema.Run           `json:"last_run"`
+	LastRun     *schema.Run           `json:"last_run"` // but for runs of the own files
+	OwnRun      *schema.Run           `json:"last_run_of_own_files,omitempty"`
 	Pinned      string                `json:"pinned_account"` // empty: the service names none
 	FreshestDay *schema.DayCoverage   `json:"newest_complete_day"`
 	States      map[string]int        `json:"states"`
@@ -144,7 +145,12 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 	for _, c := range job.AtRisk(s.Coverage) {
 		s.AtRisk = append(s.AtRisk, c.ReportDate)
 	}
-	if s.LastRun, err = manifest.LastRun(dir, name); err != nil {
+	isOwn := func(run *schema.Run) bool { return run.Command == job.OwnFiles }
+	if s.OwnRun, err = manifest.LastRunThat(dir, name, isOwn); err != nil {
+		return s, err
+	}
+	s.LastRun, err = manifest.LastRunThat(dir, name, func(run *schema.Run) bool { return !isOwn(run) })
+	if err != nil {
 		return s, err
 	}
 	kept, err := load.Quarantined(dir, name)
@@ -216,6 +222,9 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 				fact("proven by", "%s", r.IdentityProof.V)
 			}
 		}
+		if r := s.OwnRun; r != nil && (r.Published || r.ExitCode != exit.OK) {
+			fact("your own files", "%s, exit %d: %s", ago(r.FinishedAt), r.ExitCode, r.Message.V)
+		}
 		if s.Pinned != "" {
 			fact("advertiser account", "%s%s", s.Pinned, twins(st.Accounts, s))
 		}
@@ -234,8 +243,12 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 				fact("unread settings", "%d more: FROM ops.entity_read", len(s.Unread)-i)
 				break
 			}
-			fact("unread setting", "%s, since %s: the last known value stands", strings.TrimSpace(u.EntityType+" "+
-				u.EntityID+" "+u.Field), u.FirstSeenAt.Time().In(schema.Chicago()).Format("2006-01-02 15:04"))
+			means := "the last known value stands"
+			if u.Message.V == job.NeverRead {
+				means = job.NeverRead
+			}
+			fact("unread setting", "%s, since %s: %s", strings.TrimSpace(u.EntityType+" "+u.EntityID+" "+u.Field),
+				u.FirstSeenAt.Time().In(schema.Chicago()).Format("2006-01-02 15:04"), means)
 		}
 		for _, u := range s.Unknown {
 			if u.Stream == "spend_report" { // the description does not list all fields of the settings

@@ -20,9 +20,9 @@ type tablesCommand struct {
 func newTablesCommand(t *terminal) *cobra.Command {
 	c := &tablesCommand{terminal: t}
 	cmd := &cobra.Command{
-		Use: "tables [TABLE | VIEW]", Short: "List the tables; describe one with its columns",
-		Long: `Lists tables and views by subject. With names it describes those with their columns; --all and --json
-describe every table.
+		Use: "tables [NAME]", Short: "List the tables; describe one with its columns",
+		Long: `Lists tables, views and macros by subject. With names it describes those with their columns;
+--all and --json describe every table.
 No store is needed: the views are those that this version publishes.`,
 		Example: `  spendsync tables
   spendsync tables spend_daily

@@ -49,3 +49,27 @@ func (w *world) lines(q string) []string {
 	}
 	return nil
 }
+
+// TestTables_DescribeMacros: each of the macros has its columns, and a call that works as it stands.
+func TestTables_DescribeMacros(t *testing.T) {
+	w, n := newWorld(t).withMarts().synced(), 0
+	for _, v := range dictionary.Views() {
+		if v.Parameters == "" {
+			continue
+		}
+		n++
+		docs, err := dictionary.Describe(t.Context(), []string{"main." + v.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, call, ok := strings.Cut(docs[0].Doc, " It is a macro of "+v.Parameters+"; call it like this: ")
+		if !ok || len(docs[0].Columns) < 3 {
+			t.Errorf("%s: %d columns: %s", v.Name, len(docs[0].Columns), docs[0].Doc)
+			continue
+		}
+		w.ask("SELECT count(*) " + strings.TrimSuffix(call, "."))
+	}
+	if n != 6 {
+		t.Errorf("%d macros", n)
+	}
+}

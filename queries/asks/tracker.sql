@@ -4,6 +4,7 @@
 -- Parameter days: 30, days to look back from the last one that is proven complete.
 -- Parameter rows: 50, sources to show, those that lose most first.
 -- Days: s.report_date > t.last_whole_date - $days::INTEGER AND s.report_date <= t.last_whole_date
+-- None: No tracker's export is stored. SPENDSYNC_PAYOUTS names one: 'spendsync help config' describes it.
 -- Alone: No source has spend or a row of the tracker on a day that both have.
 -- Shown: verdict, source_id, spend, revenue, profit, approved_share, clicks, tracker_clicks, lost_share, conversions, tracker_conversions
 -- Column verdict: loses_more: it loses a larger share of its clicks than all sources together, beyond chance (2.6 standard deviations, for many are compared); usual: chance may explain it; not_in_export: the tracker has no click of it, perhaps under another name; only_tracker: nothing was billed here. NULL: all sources, or it is not told.
@@ -143,4 +144,5 @@ SELECT
   d.compared AS days_compared, d.apart AS days_apart
 FROM days AS d
 LEFT JOIN bounded AS p ON p.account_id = d.account_id AND (p.is_total OR p.place <= $rows::BIGINT)
+WHERE EXISTS (SELECT 1 FROM main.tracker_daily AS k WHERE k.account_id = d.account_id)
 ORDER BY d.account_id, p.is_total DESC, p.place

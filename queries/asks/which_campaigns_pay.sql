@@ -1,5 +1,5 @@
 -- Which campaigns pay, which do not, and what changed?
--- Trap: a CPA of few conversions has wide bounds: the verdict follows them, not cpa; conversions of young days still arrive: cpa_expected, its bounds and the verdict allow for those to come, cpa does not; cpa_change compares at equal age. Credits of the service can make a campaign's spend negative: it has a row, too. The first row is all campaigns together, the last one those that are not shown.
+-- Trap: a CPA of few conversions has wide bounds: the verdict follows them, not cpa; conversions of young days still arrive: cpa_expected, its bounds and the verdict allow for those to come, cpa does not; cpa_change compares at equal age. Credits of the service can make a campaign's spend negative: it has a row, too. The first row is all campaigns together; other campaigns, if that row is there, are those that are not shown.
 -- Parameter rows: 30, campaigns to show, those that spent most first.
 -- Days: s.report_date >= (SELECT min(w.window_from) FROM int.performance_window AS w) AND s.report_date <= t.last_whole_date
 -- Shown: verdict, campaign_name, spend, cpa_expected, worth, profit_expected, days_broken, cpa, conversions

@@ -43,19 +43,26 @@ func (s *Screen) setBars(bars *mpb.Progress) {
 // Bar shows the progress of reading: steps, rows, rows a second, time left.
 type Bar struct {
 	screen     *Screen
+	left       string // the kind, and what was done with it; empty: no line is left
 	bars       *mpb.Progress
 	bar        *mpb.Bar // nil off a terminal
 	waitsUntil func() time.Time
+	n          int
 	rows       atomic.Int64
 	start      time.Time
+	steps      atomic.Int64
 	stepped    atomic.Int64 // when the bar last moved, in nanoseconds since start
 	waited     atomic.Int64 // when a known wait was last seen, in nanoseconds since start
 }
 
-// Progress starts a bar for n entities of a kind; off a terminal it shows nothing. waitsUntil returns the end of a
-// known wait, or the zero time; it may be nil.
-func (s *Screen) Progress(kind string, n int, waitsUntil func() time.Time) *Bar {
-	b := &Bar{screen: s, start: time.Now(), waitsUntil: waitsUntil}
+// Progress starts a bar for n entities of a kind; off a terminal it shows nothing. When the bar is done, a line such as
+// "33 of 33 days read" is left in its place, with done as its last word; an empty done leaves none. waitsUntil returns
+// the end of a known wait, or the zero time; it may be nil.
+func (s *Screen) Progress(kind, done string, n int, waitsUntil func() time.Time) *Bar {
+	b := &Bar{screen: s, n: n, start: time.Now(), waitsUntil: waitsUntil}
+	if done != "" {
+		b.left = kind + " " + done
+	}
 	if !s.Terminal || n == 0 {
 		return b
 	}
@@ -71,6 +78,10 @@ func (s *Screen) Progress(kind string, n int, waitsUntil func() time.Time) *Bar 
 		})), mpb.BarRemoveOnComplete())
 	return b
 }
+
+// paceAfter is the time after which the pace tells the time left: the first requests are answered faster than those
+// that the service's limit holds back.
+const paceAfter = 3 * time.Second
 
 // pace describes the bar's progress after a time: the rows so far, and then the rest of a known wait, the time since
 // the last step if that is long, or the time left at the pace so far.
@@ -88,9 +99,9 @@ func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string)
 		text += fmt.Sprintf("limit of requests: goes on in %v", wait.Round(time.Second))
 	case idle > 3*time.Second:
 		text += fmt.Sprintf("waiting %v for replies", idle.Round(time.Second))
-	case current > 0:
+	case current > 0 && took >= paceAfter:
 		// Between two steps the time left shrinks: it is measured from the last step.
-		left := max(0, stepped*time.Duration(total-current)/time.Duration(current)-idle)
+		left := max(time.Second, stepped*time.Duration(total-current)/time.Duration(current)-idle)
 		text += left.Round(time.Second).String() + " left"
 	}
 	return text
@@ -102,16 +113,21 @@ func (b *Bar) Rows(n int) { b.rows.Add(int64(n)) }
 // Step counts one more entity.
 func (b *Bar) Step() {
 	if b.bar != nil {
+		b.steps.Add(1)
 		b.stepped.Store(int64(time.Since(b.start)))
 		b.bar.Increment()
 	}
 }
 
-// Done removes the bar, complete or not.
+// Done removes the bar, complete or not, and leaves its line.
 func (b *Bar) Done() {
-	if b.bar != nil {
-		b.bar.Abort(true)
-		b.bars.Wait()
-		b.screen.setBars(nil)
+	if b.bar == nil {
+		return
+	}
+	b.bar.Abort(true)
+	b.bars.Wait()
+	b.screen.setBars(nil)
+	if b.left != "" {
+		fmt.Fprintf(b.screen, "%d of %d %s\n", b.steps.Load(), b.n, b.left)
 	}
 }

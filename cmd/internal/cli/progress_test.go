@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"time"
 )
@@ -28,5 +30,30 @@ func TestBar_KnownWaitsCountDown(t *testing.T) {
 	}
 	if got := b.pace(time.Second, 0, 0, 36); got != "" {
 		t.Errorf("before the first step: %q", got)
+	}
+	b = &Bar{}
+	b.stepped.Store(int64(600 * time.Millisecond)) // the first ones are fast, the limit of requests comes later
+	if got := b.pace(700*time.Millisecond, 0, 30, 36); got != "" {
+		t.Errorf("after 0.7 seconds: %q", got)
+	}
+	b.stepped.Store(int64(3 * time.Second))
+	if got := b.pace(3100*time.Millisecond, 0, 35, 36); got != "1s left" {
+		t.Errorf("before the last step: %q", got)
+	}
+}
+
+// TestBar_LeavesItsLine: what was read stays on the terminal after the bar.
+func TestBar_LeavesItsLine(t *testing.T) {
+	for done, want := range map[string]string{"read": "3 of 3 days read\n", "": ""} {
+		var out bytes.Buffer
+		s := NewScreen(&out)
+		s.Terminal = true
+		b := s.Progress("days", done, 3, nil)
+		for range 3 {
+			b.Step()
+		}
+		if b.Done(); !strings.HasSuffix(out.String(), want) || strings.Contains(out.String(), " read") != (want != "") {
+			t.Errorf("%q: left is %q", done, out.String())
+		}
 	}
 }

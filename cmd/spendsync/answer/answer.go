@@ -91,6 +91,14 @@ func (n Rendering) NotAll() string {
 	return fmt.Sprintf("%d of %d rows; --param rows=%[2]d has all of them", n.Result.Count, n.Result.Total)
 }
 
+// Nothing returns the meaning of an answer without rows; empty if it has some, or if the question states none.
+func (n Rendering) Nothing() string {
+	if n.Result.Total > 0 || n.Result.Count > 0 {
+		return ""
+	}
+	return n.Question.None
+}
+
 // Write writes the answer in a format.
 func (n Rendering) Write(ctx context.Context, out io.Writer, format string) error {
 	f, err := FindFormat(format)

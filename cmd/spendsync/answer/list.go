@@ -66,15 +66,29 @@ type Listing struct {
 	Macros []Listed `json:"macros"`
 }
 
+// ParamsOf returns the parameters of a question or macro, by its name; none if there is no such name.
+func ParamsOf(name string) (params []Param) {
+	q, err := find(name)
+	if err != nil {
+		return nil
+	}
+	for _, p := range q.Params {
+		params = append(params, Param{p.Name, &p.Default, p.Doc})
+	}
+	for p := range strings.SplitSeq(q.Parameters, ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			params = append(params, Param{Name: p})
+		}
+	}
+	return params
+}
+
 // List returns all named questions.
 func List() Listing {
 	var all Listing
 	for _, q := range queries.Asks() {
-		l := Listed{Name: q.Name, Question: q.Question, Trap: q.Trap}
-		for _, p := range q.Params {
-			l.Parameters = append(l.Parameters, Param{p.Name, &p.Default, p.Doc})
-		}
-		all.Asks = append(all.Asks, l)
+		all.Asks = append(all.Asks, Listed{Name: q.Name, Question: q.Question, Trap: q.Trap,
+			Parameters: ParamsOf(q.Name)})
 	}
 	for _, v := range dictionary.Views() {
 		if v.Schema == "int" { // working tables can be asked by name, but are not listed
@@ -87,9 +101,7 @@ func List() Listing {
 		case v.Parameters == "":
 			all.Views = append(all.Views, l)
 		default:
-			for name := range strings.SplitSeq(v.Parameters, ",") {
-				l.Parameters = append(l.Parameters, Param{Name: strings.TrimSpace(name)})
-			}
+			l.Parameters = ParamsOf(l.Name)
 			all.Macros = append(all.Macros, l)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/dictionary"
 	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -19,6 +20,7 @@ type Question struct {
 	duck.Query
 	Asks, Trap string
 	Written    bool     // the user wrote the SQL, or a condition in it
+	None       string   // shown in the place of an answer without rows
 	Alone      string   // shown below an answer whose only row is the total
 	Shown      []string // columns that a terminal shows first
 }
@@ -39,12 +41,12 @@ func Find(name string, params []string) (q Question, err error) {
 	if err != nil {
 		return q, err
 	}
-	q.Asks, q.Trap, q.Alone = found.Question, found.Trap, found.Alone
+	q.Asks, q.Trap, q.None, q.Alone = found.Question, found.Trap, found.None, found.Alone
 	q.Shown, q.Ready = found.Shown, true
 	needed := found.Params
 	for param := range strings.SplitSeq(found.Parameters, ",") {
 		if param = strings.TrimSpace(param); param != "" {
-			needed = append(needed, queries.Param{Name: param, Default: macroValues[param]})
+			needed = append(needed, queries.Param{Name: param, Default: dictionary.MacroValues[param]})
 		}
 	}
 	values, given, err := paramValues(name, needed, params)
@@ -80,10 +82,6 @@ func Find(name string, params []string) (q Question, err error) {
 	}
 	return q, nil
 }
-
-// macroValues holds an example of each parameter of a macro. Macro parameters have no defaults.
-var macroValues = map[string]string{"instant": "2026-03-08 12:00:00+00", "day": "2026-03-08",
-	"from_date": "2026-03-01", "to_date": "2026-03-08"}
 
 // maxSQL exceeds any written query; it keeps a wrong pipe from filling the memory.
 const maxSQL = 4 << 20

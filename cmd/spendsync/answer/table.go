@@ -22,6 +22,10 @@ const rowsPerBlock = 1000
 // digit in the order of the answer.
 func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	total := n.Result.Count
+	if none := n.Nothing(); none != "" {
+		n.paragraph(w, none)
+		return nil
+	}
 	if n.MaxRows > 0 {
 		total = min(total, n.MaxRows)
 	}

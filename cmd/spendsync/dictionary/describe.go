@@ -3,8 +3,10 @@ package dictionary
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
@@ -64,14 +66,35 @@ func Views() []queries.Query {
 	return views
 }
 
-// described are the views that have columns of their own: macros get theirs with their parameters.
-func described() []queries.Query {
-	return slices.DeleteFunc(Views(), func(v queries.Query) bool { return v.Parameters != "" })
+// MacroValues holds an example of each parameter of a macro. Macro parameters have no defaults.
+var MacroValues = map[string]string{"instant": "2026-03-08 12:00:00+00", "day": "2026-03-08",
+	"from_date": "2026-03-01", "to_date": "2026-03-08"}
+
+// callOf returns SQL that calls a macro with the examples of its parameters.
+func callOf(v duck.View) string {
+	var values []string
+	for name := range strings.SplitSeq(v.Parameters, ", ") {
+		values = append(values, schema.QuoteText(MacroValues[name]))
+	}
+	return "FROM " + v.Schema + "." + v.Name + "(" + strings.Join(values, ", ") + ")"
 }
 
-// ViewDocs describe the views, but for working tables, without their columns.
+// called are the views, and after them a view of each macro, by which the macro's columns are found.
+func called(all []duck.View) []duck.View {
+	for _, v := range slices.Clone(all) {
+		if v.Parameters != "" && !v.IsValue {
+			all = append(all, duck.View{Schema: v.Schema, Name: macroView + v.Name, SQL: callOf(v)})
+		}
+	}
+	return all
+}
+
+// macroView begins the names of the views of macros.
+const macroView = "macro_"
+
+// ViewDocs describe the views and macros, but for working tables, without their columns.
 func ViewDocs() (docs []schema.TableDoc) {
-	for _, v := range ViewsOf(described()) {
+	for _, v := range ViewsOf(Views()) {
 		if v.Schema != "int" {
 			docs = append(docs, viewDoc(v, nil))
 		}
@@ -79,7 +102,7 @@ func ViewDocs() (docs []schema.TableDoc) {
 	return docs
 }
 
-// Describe describes the named tables and views, each by its name with or without
+// Describe describes the named tables, views and macros, each by its name with or without
 // its schema.
 func Describe(ctx context.Context, names []string) (docs []schema.TableDoc, err error) {
 	var columns map[string][]duck.Column
@@ -91,12 +114,12 @@ func Describe(ctx context.Context, names []string) (docs []schema.TableDoc, err 
 			docs = append(docs, schema.Dictionary(tables[i:i+1])...)
 			continue
 		}
-		views := described()
+		views := Views()
 		i := slices.IndexFunc(views, func(v queries.Query) bool {
 			return v.Name == name || v.Schema+"."+v.Name == name
 		})
 		if i < 0 {
-			return nil, exit.Usagef("there is no table or view %q%s; 'spendsync tables' lists them", name,
+			return nil, exit.Usagef("there is no table, view or macro %q%s; 'spendsync tables' lists them", name,
 				cli.DidYouMean(name, Names()))
 		}
 		if columns == nil {
@@ -104,7 +127,7 @@ func Describe(ctx context.Context, names []string) (docs []schema.TableDoc, err 
 			if err != nil {
 				return nil, err
 			}
-			if columns, err = duck.ColumnsOfViews(ctx, duck.Options{Views: ViewsOf(all)}); err != nil {
+			if columns, err = duck.ColumnsOfViews(ctx, duck.Options{Views: called(ViewsOf(all))}); err != nil {
 				return nil, err
 			}
 		}
@@ -113,11 +136,15 @@ func Describe(ctx context.Context, names []string) (docs []schema.TableDoc, err 
 	return docs, nil
 }
 
-// viewDoc is a view as the dictionary describes it.
+// viewDoc is a view or a macro as the dictionary describes it.
 func viewDoc(v duck.View, columns map[string][]duck.Column) schema.TableDoc {
 	name := v.Schema + "." + v.Name
-	d := schema.TableDoc{Name: name, Kind: schema.KindView, Doc: v.Doc}
-	for _, c := range columns[name] {
+	d, view := schema.TableDoc{Name: name, Kind: schema.KindView, Doc: v.Doc}, name
+	if v.Parameters != "" {
+		d.Kind, view = schema.KindMacro, v.Schema+"."+macroView+v.Name
+		d.Doc += fmt.Sprintf(" It is a macro of %s; call it like this: %s.", v.Parameters, callOf(v))
+	}
+	for _, c := range columns[view] {
 		d.Columns = append(d.Columns, schema.ColumnDoc{Name: c.Name, Type: c.Type, Nullable: true,
 			Doc: v.Columns[c.Name]})
 	}

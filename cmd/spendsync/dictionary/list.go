@@ -35,16 +35,18 @@ var tableGroups = []tableGroup{
 		"source_rule_history", "source_mode_history", "main.campaign_versions", "main.campaign_delivery_versions",
 		"main.creative_versions", "main.source_rule_versions", "main.source_mode_versions", "reading",
 		"account_snapshot", "account_limit", "payout_history"}},
+	{"Macros: the state at a day or an instant, sums of a span", []string{"main.campaign_at", "main.campaigns_asof",
+		"main.spend_known_at", "main.source_performance", "main.creative_performance", "main.spend_on_stopped"}},
 	{"Parquet only", []string{"ops_day_coverage", "ops_run", "mart_campaign_day", "mart_source_30d"}},
 }
 
-// tableDocs describe every table and view, without the columns of views.
+// tableDocs describe every table, view and macro, without the columns of views.
 func tableDocs() map[string]string {
 	docs := map[string]string{}
 	for _, t := range schema.Documented() {
 		docs[t.FullName()] = t.Doc
 	}
-	for _, v := range described() {
+	for _, v := range Views() {
 		docs[v.Schema+"."+v.Name] = v.Question
 	}
 	return docs
@@ -71,7 +73,7 @@ func List(width int) string {
 		}
 		b.WriteByte('\n')
 	}
-	return b.String() + cli.WrapLine("'spendsync tables TABLE' describes one with its columns, 'spendsync tables "+
+	return b.String() + cli.WrapLine("'spendsync tables NAME' describes one with its columns, 'spendsync tables "+
 		"--all' prints everything. Schema int has working tables, which may change with any version.", width, "") + "\n"
 }
 

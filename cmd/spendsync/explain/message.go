@@ -14,6 +14,7 @@ import (
 // Message describes the end of a command in three sentences.
 type Message struct {
 	Happened string
+	Excerpt  string // lines that show the place of a mistake, printed as they are; may be empty
 	Detail   string // the complete sentence of a run or an error; terminals leave it out
 	Safe     string
 	Do       string
@@ -59,6 +60,9 @@ func (m Message) Text(code, width int) string {
 		for i, l := range lines {
 			lines[i] = cli.WrapLine(l, width, "    ")
 		}
+	}
+	if m.Excerpt != "" {
+		lines = slices.Insert(lines, 1, m.Excerpt)
 	}
 	return strings.Join(lines, "\n") + "\n"
 }

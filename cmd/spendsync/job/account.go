@@ -61,7 +61,7 @@ func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountR
 	if balanceErr == nil {
 		a.snapshot = &read.Snapshot
 		j := newJudgement(n.s, n.settings, "account", "account")
-		j.add("balance", &read.Decoded)
+		j.add("balance", &read.Decoded, func(string) bool { return true })
 		j.report()
 	}
 	return a

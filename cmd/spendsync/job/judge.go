@@ -25,6 +25,9 @@ const (
 	readAbsent     = "absent"  // of a campaign that only the report names
 )
 
+// NeverRead is the message of an unread field of which no value is stored, if the reply has no value to quote.
+const NeverRead = "never read yet; the next run asks again"
+
 // judgement collects the unread fields of all entities of one kind in one run. If one entity lacks a field, that is a
 // warning. If most of them lack it, the service probably has renamed it; without a report the old values would silently
 // stay current. A field that the service itself could not read is not counted: that reply was understood.
@@ -98,7 +101,7 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 	seen, keys := k.seenOf(r, read), j.s.readKeys[k.name]
 	var lacking []string
 	if read.isOwn {
-		lacking = j.add(id, &read.Decoded)
+		lacking = j.add(id, &read.Decoded, func(column string) bool { return k.isKnown(was, column) })
 	}
 	raw, hasRaw := k.table.RawJSON(&read.row)
 	if !hasRaw || slices.Contains(seen.Unread, "raw") { // the table has no JSON, or nothing was readable
@@ -122,6 +125,13 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 	seen.FillsRaw = len(gained) > 0 && len(read.Unread) <= len(read.Withheld) &&
 		!slices.ContainsFunc(seen.Unread, func(column string) bool { return slices.Contains(tracked, column) })
 	return seen
+}
+
+// isKnown reports whether the current version of an entity has a value in a column; was may be nil.
+func (k *kind[R, P]) isKnown(was *R, column string) bool {
+	return was != nil && slices.ContainsFunc(k.table.Fields(), func(c schema.Column) bool {
+		return c.Name == column && !k.table.ColumnEqual(was, new(R), c)
+	})
 }
 
 // markUnread marks as unread the fields that came without a value and whose stored value stays current. lacking are the
@@ -191,8 +201,9 @@ func renamedTo(column string, gained map[string]string) string {
 	return ""
 }
 
-// add counts one entity, and records its unread fields. It returns the columns that the reply lacks.
-func (j *judgement) add(id string, d *transform.Decoded) (lacking []string) {
+// add counts one entity, and records its unread fields. isKnown reports whether a column has a stored value. It returns
+// the columns that the reply lacks.
+func (j *judgement) add(id string, d *transform.Decoded, isKnown func(column string) bool) (lacking []string) {
 	j.entities++
 	for _, e := range d.Refused {
 		c := j.column(e.Column)
@@ -205,12 +216,16 @@ func (j *judgement) add(id string, d *transform.Decoded) (lacking []string) {
 	}
 	for _, column := range d.Unread {
 		why := d.Message(column)
+		isRefused := why.Valid
+		if !isRefused && !isKnown(column) {
+			why = schema.Some(NeverRead)
+		}
 		if slices.Contains(d.Withheld, column) {
 			j.line(id, column, readUnreadable, why)
 			continue
 		}
 		j.unread(id, column, readUnreadable, why)
-		if !why.Valid { // otherwise it is counted as refused
+		if !isRefused { // otherwise it is counted as refused
 			j.column(column).missing++
 			lacking = append(lacking, column)
 		}

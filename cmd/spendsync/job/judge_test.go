@@ -93,3 +93,31 @@ func TestJudge_MissingKeys(t *testing.T) {
 		})
 	}
 }
+
+// TestJudge_NeverRead: a field that no reply had a value of is a warning, which says so and asks nobody to act.
+func TestJudge_NeverRead(t *testing.T) {
+	w := newWorld(t)
+	e := &rewriter{of: w.service.Transport()}
+	w.transport = e
+	id, isMissing := w.service.CampaignIDs()[0], true
+	title := regexp.MustCompile(`"title":"[^"]*"`)
+	e.edit = func(path, body string) (int, string) {
+		if at := title.FindStringIndex(body); isMissing && path == "campaigns/"+id+"/creatives" && at != nil {
+			body = body[:at[0]] + `"title":null` + body[at[1]:]
+		}
+		return 0, body
+	}
+	const hint = "title) (nothing to do: the next run asks again)"
+	if r := w.sync(exit.OK); !strings.Contains(r.Run.Message.V, hint) {
+		t.Errorf("the run says %s", r.Run.Message.V)
+	}
+	const lines = "SELECT field, message FROM ops.entity_read"
+	if got := w.ask(lines); got != "title|"+NeverRead {
+		t.Errorf("unread is %s", got)
+	}
+	isMissing = false
+	w.service.Advance(time.Hour)
+	if r := w.sync(exit.OK); strings.Contains(r.Run.Message.V, "unread") || w.ask(lines) != "" {
+		t.Errorf("it was read, and unread is %s: %s", w.ask(lines), r.Run.Message.V)
+	}
+}

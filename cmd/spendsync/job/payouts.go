@@ -149,6 +149,9 @@ func (r *ownRun) accepts(f manifest.OwnFinding) bool {
 	return f.Note == payouts.Remark || r.store.Account().Accepts(f.Note, f.Size)
 }
 
+// OwnFiles is the command, in the ledger, of a run that reads the operator's own files.
+const OwnFiles = "payouts"
+
 // row is the run's line in the ledger.
 func (r *ownRun) row() schema.Run {
 	code, text := exit.OK, ""
@@ -162,7 +165,7 @@ func (r *ownRun) row() schema.Run {
 		}
 		text += "; "
 	}
-	row := endOf(r.Job, "payouts", r.start.Time(), code, fmt.Sprintf("%sof your own files %s and %s of payouts changed",
+	row := endOf(r.Job, OwnFiles, r.start.Time(), code, fmt.Sprintf("%sof your own files %s and %s of payouts changed",
 		text, cli.Count(r.changed, "day"), cli.Count(r.lines, "line")))
 	row.DaysChanged = int64(r.changed)
 	return row

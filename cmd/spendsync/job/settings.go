@@ -129,6 +129,9 @@ func (s *settings) sentence(newVersions int64, before []schema.EntityRead) (text
 		if i := slices.IndexFunc(before, s.isUnreadAgain); i >= 0 {
 			text += ", since " + schema.DateOf(before[i].FirstSeenAt.Time()).String()
 		}
+		if len(s.findings) == 0 {
+			text += " (nothing to do: the next run asks again)"
+		}
 	}
 	if len(s.words) > 0 {
 		text += ", " + someOf("unknown value", s.words)
