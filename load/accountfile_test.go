@@ -82,8 +82,8 @@ func TestAccountFile_HasOneAccountAlone(t *testing.T) {
 	}
 }
 
-// TestAccountFile_IsOfTheSecondAccountOn: a store of one account has no account files. The second account creates a
-// file for both, and a missing file is reported with its repair.
+// TestAccountFile_IsOfTheSecondAccountOn: a store of one account has no account files. When a second account is added,
+// each account gets a file, and a missing file is reported with its repair.
 func TestAccountFile_IsOfTheSecondAccountOn(t *testing.T) {
 	r := newRun(t, quickDir(t))
 	r.mustSync(twoDays())

@@ -18,16 +18,16 @@ import (
 	"spendsync/schema"
 )
 
-// Area is the folder of the new files of one run, staging/<account>.<run>. Different files may be written from several
-// goroutines.
+// Area is the folder staging/<account>.<run>, which contains the new files of one run. Several goroutines may write
+// different files at the same time.
 type Area struct {
 	disk    durable.Disk
 	dir     string
 	runID   string
 	writing chan struct{} // limits how many large files are written at the same time
 
-	// committing is set before the commit record may have reached its place: from then on the files may belong to the
-	// published generation, and only rolling forward may touch them.
+	// committing is set right before the commit record is renamed to its place. From then on the files may belong to
+	// the published generation, so only the code that finishes the commit may move or remove them.
 	committing bool
 
 	mu   sync.Mutex // guards zstd
@@ -43,8 +43,8 @@ func (s *Store) Begin(runID string) (*Area, error) {
 	return &Area{disk: s.opts.disk, dir: dir, runID: runID, writing: make(chan struct{}, runtime.GOMAXPROCS(0))}, nil
 }
 
-// path returns the staged path of the file to be published at path. The staging area is one flat folder, so that a
-// single sync makes all names durable.
+// path returns the path in the staging area for a file that is to be published at the given path. The staging area is
+// one flat folder, so that a single sync makes all names durable.
 func (a *Area) path(path string) string {
 	return filepath.Join(a.dir, strings.ReplaceAll(path, "/", "~")) + commit.StagedSuffix
 }
@@ -68,7 +68,8 @@ func (a *Area) putFile(path string, t *schema.Table, write func(io.Writer) (int6
 		RunID: a.runID}, nil
 }
 
-// putPrivate stages a Parquet file that only this run reads. It is not synced, and is removed with the staging area.
+// putPrivate stages a Parquet file that only this run reads. The file is not synced, and is removed with the staging
+// area.
 func (a *Area) putPrivate(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	f, rows, err := a.create(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
 	if err != nil {
@@ -77,8 +78,8 @@ func (a *Area) putPrivate(path string, t *schema.Table, recs iter.Seq[arrow.Reco
 	return rows, f.Close()
 }
 
-// create writes one Parquet file. Writing is bound by processor and memory, so more large files at a time than there
-// are processors would only need more memory.
+// create writes one Parquet file. It limits how many large files are written at the same time, because more files than
+// processors would need more memory and be no faster.
 func (a *Area) create(path string, t *schema.Table, write func(io.Writer) (int64, error)) (f *durable.Writer,
 	rows int64, err error) {
 	if f, err = a.disk.Create(a.path(path)); err != nil {
@@ -94,7 +95,8 @@ func (a *Area) create(path string, t *schema.Table, write func(io.Writer) (int64
 	return f, rows, err
 }
 
-// pack compresses a reply. It creates the encoder on first use: a run that finds nothing new does not need its memory.
+// pack compresses a reply. It creates the encoder on first use, because a run that finds nothing new does not need the
+// encoder's memory.
 func (a *Area) pack(body []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -110,7 +112,7 @@ func (a *Area) pack(body []byte) ([]byte, error) {
 	return a.zstd.EncodeAll(body, nil), nil
 }
 
-// Discard removes the folder, unless a commit has started: the commit needs the files.
+// Discard removes the area's folder, unless a commit has started: the commit needs the files.
 func (a *Area) Discard() error {
 	a.close()
 	if a.committing {

@@ -147,8 +147,8 @@ func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
 	}
 }
 
-// TestVerify_NamesUnprovenReports: a report is proven by the first run that stored rows, or by a campaign of it with
-// settings.
+// TestVerify_NamesUnprovenReports: a report is proven by the first run that stored rows, or by a campaign in the report
+// whose settings were read.
 func TestVerify_NamesUnprovenReports(t *testing.T) {
 	dir := quickDir(t)
 	newRun(t, dir).mustSync(twoDays())

@@ -30,7 +30,7 @@ func (d farFiles) Rename(from, to string) error {
 	return d.FS.Rename(from, to)
 }
 
-// begun returns a store in which a commit has started and then a folder was replaced by a link.
+// begun returns a store in which a commit has started and afterwards a folder was replaced by a link.
 func (p *preparedCommit) begun(t testing.TB) (string, *manifest.Manifest) {
 	t.Helper()
 	dir, is := p.copy(t)
@@ -48,8 +48,8 @@ func (p *preparedCommit) begun(t testing.TB) (string, *manifest.Manifest) {
 
 var farFolders = []string{"/parquet", "/raw", "/ledger"}
 
-// TestFaults_AnyCallOfACommitThatCopies finishes a started commit, with a folder on another file system: every call
-// fails once, and the next start finishes it.
+// TestFaults_AnyCallOfACommitThatCopies finishes a started commit, with a folder on another file system. Every call
+// fails once, and the next start finishes the commit.
 func TestFaults_AnyCallOfACommitThatCopies(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()
@@ -63,7 +63,8 @@ func TestFaults_AnyCallOfACommitThatCopies(t *testing.T) {
 	}
 }
 
-// TestPowerLoss_DuringACommitThatCopies loses power at every moment while such a commit is finished.
+// TestPowerLoss_DuringACommitThatCopies loses power at every moment while a start finishes a commit that must copy
+// files to another file system.
 func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()
@@ -92,8 +93,8 @@ func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
 	}
 }
 
-// TestOpen_EndsACommitBeforeItRefuses has a store whose folder became a link during a commit: the commit finishes, and
-// no other starts.
+// TestOpen_EndsACommitBeforeItRefuses has a store whose folder became a link during a commit. The commit finishes, and
+// no further commit starts.
 func TestOpen_EndsACommitBeforeItRefuses(t *testing.T) {
 	t.Parallel()
 	st := scene(t)

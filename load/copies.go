@@ -15,11 +15,11 @@ import (
 // copies writes the Parquet files of [schema.Copies].
 type copies struct {
 	n       *generation
-	rewrite bool // rewrite everything, whatever the base has
+	rewrite bool // rewrite all files, even if the base has them
 }
 
-// add writes the coverage of every account, since states of days change with the day of publishing, and the months of
-// the given runs.
+// add writes the coverage files of all accounts that the generation may change, and adds the given runs to the files of
+// their months. The coverage is compared on every call, because the state of a day depends on today's date.
 func (c copies) add(runs []schema.Run) error {
 	for _, account := range c.n.accounts() {
 		if err := c.coverage(account); err != nil {
@@ -76,7 +76,7 @@ type runsFile struct {
 	month   schema.Date
 }
 
-// runs writes the file of a month with the given runs added. A run that is stored already is replaced.
+// runs adds runs to the file of a month. If a run is stored already, its new row replaces the stored one.
 func (c copies) runs(part runsFile, runs []schema.Run) error {
 	path := manifest.TablePath(schema.RunFiles.Table, part.account, part.month)
 	if info := c.n.next.Accounts[part.account].Files[path]; info != nil && !c.rewrite {
@@ -112,7 +112,7 @@ func (c copies) ledgerRuns(part runsFile) (runs []schema.Run, err error) {
 	return runs, nil
 }
 
-// putCopy stages the file of a month. If the content is unchanged, the published file stays.
+// putCopy stages the file of a month. If the content is unchanged, the published file is kept.
 func putCopy[R any](c copies, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
 	path := manifest.TablePath(t.Table, account, month)
 	info, err := c.n.area.putRecords(path, t.Table, parquet.Record(t, rows))
@@ -124,7 +124,7 @@ func putCopy[R any](c copies, t schema.TableOf[R], account string, month schema.
 	return err
 }
 
-// lastOfEachRun returns the last line of each run: a run that publishes twice has two.
+// lastOfEachRun returns the last row of each run: a run that publishes twice has two rows.
 func lastOfEachRun(runs []schema.Run) []schema.Run {
 	last := map[[2]string]int{}
 	for i, r := range runs {

@@ -10,9 +10,9 @@ import (
 	"spendsync/schema"
 )
 
-// TestCopies_TellZeroFromUnknown reads the coverage and the runs from Parquet alone, over two runs a month apart. A
-// failed run between them is published with the second one, and the files of the first month stay if they are
-// unchanged.
+// TestCopies_TellZeroFromUnknown reads the coverage and the runs from Parquet alone, over two runs a month apart. The
+// second run also publishes the record of a failed run between the two, and keeps the unchanged files of the first
+// month.
 func TestCopies_TellZeroFromUnknown(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.mustSync(twoDays())

@@ -19,21 +19,23 @@ import (
 	"spendsync/load/manifest"
 )
 
-// copyName marks a folder that holds some files of a store, for readers. A store has no such file.
+// copyName is the name of the file that marks a folder as a copy for readers. Such a folder has only some files of a
+// store; a complete store does not contain this file.
 const copyName = "copy.json"
 
-// copyStaging is the staging area of a copy. The areas of accounts have a dot in their names.
+// copyStaging is the staging area of a copy. Its name differs from the staging area of every run, whose name contains a
+// dot.
 const copyStaging = "staging/copy"
 
-// copyMark is the content of [copyName].
+// copyMark is the content of the file [copyName].
 type copyMark struct {
 	Format int    `json:"format"`
 	About  string `json:"about"`
 }
 
-// Copy is a folder that follows the generations of a store elsewhere. It changes to another generation by the same
-// commit as a store, so readers see one generation. If the process dies, the folder keeps the former generation, or the
-// next start finishes the commit.
+// Copy is a local folder that a pull brings from one generation of a distant store to another. The change is a commit,
+// as in a store, so readers never see a mix of generations. If the process dies, the folder keeps the former
+// generation, or the next start finishes the commit.
 type Copy struct {
 	dir   string
 	opts  Options
@@ -44,8 +46,9 @@ type Copy struct {
 	locks []io.Closer
 }
 
-// OpenCopy locks a folder to bring it to another generation. If asStore is set, the folder becomes a whole store, else
-// a copy for readers with some of the files. A store never becomes a copy for readers: that is [durable.ErrIsStore].
+// OpenCopy locks a folder so that a pull can bring it to another generation. If the parameter store is set, the folder
+// becomes a complete store, otherwise a copy for readers with some of the files. A store never becomes a copy for
+// readers: OpenCopy then returns [durable.ErrIsStore].
 func OpenCopy(ctx context.Context, dir string, store bool, o Options) (_ *Copy, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, durable.Storage(err)
@@ -83,7 +86,7 @@ func OpenCopy(ctx context.Context, dir string, store bool, o Options) (_ *Copy, 
 	return c, commit.TryFolders(c.opts.disk, dir, "copy")
 }
 
-// Close gives the locks back.
+// Close releases the locks.
 func (c *Copy) Close() error {
 	var errs []error
 	for _, l := range slices.Backward(c.locks) {
@@ -134,8 +137,8 @@ func (c *Copy) lockAccounts() error {
 	return nil
 }
 
-// Generation returns the number of the folder's generation and the SHA-256 of its manifest.json; 0 and empty if the
-// folder has none.
+// Generation returns the number of the folder's generation and the SHA-256 of manifest.json. They are 0 and empty if
+// the folder has no generation.
 func (c *Copy) Generation() (number int64, root string) {
 	if c.base == nil {
 		return 0, ""
@@ -143,14 +146,16 @@ func (c *Copy) Generation() (number int64, root string) {
 	return c.base.Generation, c.root
 }
 
-// IsStore reports whether the folder already holds a whole store.
+// IsStore reports whether the folder already holds a complete store.
 func (c *Copy) IsStore() bool { return c.base != nil && !c.mark }
 
-// Changes reports whether the folder is a copy for readers and is to become a store, or is new and is to become a copy.
+// Changes reports whether the commit changes the kind of the folder: a copy for readers becomes a store, or a new
+// folder becomes a copy for readers.
 func (c *Copy) Changes() bool { return c.mark == c.store }
 
-// StagedManifest returns the staged manifest, and the files that it names. The files of accounts may be staged or in
-// their places. A manifest from a newer version of spendsync is refused here, before any file takes its place.
+// StagedManifest returns the staged manifest and the files that the manifest names. Account files are read from the
+// staging area or, if they are not staged, from their published places. A manifest from a newer version of spendsync is
+// refused here, before any file is moved to its place.
 func (c *Copy) StagedManifest() (*manifest.Manifest, []SnapshotFile, error) {
 	staging := filepath.Join(c.dir, copyStaging)
 	m, err := manifest.ReadRoot(c.opts.disk, staging, nil)
@@ -175,11 +180,11 @@ func (c *Copy) StagedManifest() (*manifest.Manifest, []SnapshotFile, error) {
 	return m, newSnapshot(staging, all, text).Files, nil
 }
 
-// Has reports whether the folder has a file with these bytes in its place.
+// Has reports whether the published file at the path of f has the size and the hash of f.
 func (c *Copy) Has(f SnapshotFile) (bool, error) { return c.holds(c.dir, f) }
 
-// IsStaged reports whether an earlier attempt has left the complete file in the staging area, and then makes the file
-// durable: the attempt may have died before the sync.
+// IsStaged reports whether an earlier attempt has left the complete file in the staging area. If so, it makes the file
+// durable, because the attempt may have died before it synced the file.
 func (c *Copy) IsStaged(f SnapshotFile) (bool, error) {
 	staging := filepath.Join(c.dir, copyStaging)
 	isStaged, err := c.holds(staging, f)
@@ -216,7 +221,7 @@ func (c *Copy) Put(f SnapshotFile, from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// One extra byte reveals content that is too long.
+	// Read one byte more than expected, to notice content that is too long.
 	if _, err := io.Copy(w, io.LimitReader(from, f.Bytes+1)); err != nil {
 		w.Abort()
 		return err
@@ -232,8 +237,8 @@ func (c *Copy) Put(f SnapshotFile, from io.Reader) error {
 	return nil
 }
 
-// Commit brings the folder to the generation of a manifest. wanted are the files that the folder is to have, each in
-// its place or staged, with manifest.json last. Other files of the former generation are removed.
+// Commit brings the folder to the generation of a manifest. wanted are the files of that generation, with manifest.json
+// last; each file is staged or already in its place. Other files of the former generation are removed.
 func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []SnapshotFile) (err error) {
 	lock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
 	if err != nil {
@@ -286,7 +291,7 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 }
 
 // unwanted returns the files to remove: those of the former generation that are not in keep, and the mark of a copy
-// that becomes a store. Files that no generation has named stay.
+// that becomes a store. It leaves files that no generation has named.
 func (c *Copy) unwanted(keep map[string]bool) (paths []string, err error) {
 	if c.store && c.mark {
 		paths = append(paths, copyName)
@@ -325,7 +330,7 @@ func (c *Copy) putMark() error {
 	return err
 }
 
-// DropStaged removes the staged files that an earlier attempt left and that are not wanted.
+// DropStaged removes the files in the staging area that an earlier attempt has left, except those that are wanted.
 func (c *Copy) DropStaged(wanted []SnapshotFile) error {
 	keep := map[string]bool{}
 	for _, f := range wanted {

@@ -46,8 +46,8 @@ func spoiled(t testing.TB, path string, b []byte) {
 	}
 }
 
-// rawOf is the ReadRaw of a scene. A scene's replies contain only the date, so it returns the rows that the scene
-// stores for it.
+// rawOf is the ReadRaw of a scene. A scene's replies contain only the date, so rawOf returns the rows that the scene
+// stores for that date.
 func rawOf(after string) ReadRaw {
 	return func(account string, d schema.Date, _ []schema.Piece, pages iter.Seq2[[]byte, error]) (*schema.SpendRows,
 		error) {
@@ -226,7 +226,7 @@ func TestDamage_RebuildMends(t *testing.T) {
 	}
 }
 
-// TestDamage_RebuildNamesWhatItCannotMend: a rebuild changes no file of the store, and names each damaged one with its
+// TestDamage_RebuildNamesWhatItCannotMend: a rebuild changes no file of the store, and names each damaged file with its
 // repair.
 func TestDamage_RebuildNamesWhatItCannotMend(t *testing.T) {
 	t.Parallel()

@@ -19,26 +19,27 @@ import (
 type DayRead struct {
 	ReadAt schema.Instant // when the proven read started
 	manifest.ReadOutcome
-	// Names returns the known names of campaigns, by ID; rows of other campaigns keep their stored name. It is called
-	// only if the file is written. Nil means that no name is known.
+	// Names returns the names of campaigns, by ID. Rows of campaigns without a name there keep their stored name. Names
+	// is called only if the day's file is written. If Names is nil, no name is known.
 	Names func() map[string]string
-	// Replayed means that the rows were made from the stored replies. The service was not asked, so this is not counted
-	// as a read, and the replies stay.
+	// Replayed means that the rows were made from the stored replies. The service was not asked, so the replay does not
+	// count as a read, and the stored replies are kept.
 	Replayed bool
-	// Damaged means that the stored rows cannot be read. The new rows replace them all, without restatements.
+	// Damaged means that the stored rows cannot be read. The new rows replace all stored rows, without restatements.
 	Damaged bool
 }
 
 // StagedDay is a proven day, as it will be published.
 type StagedDay struct {
 	StagedChange
-	Changed bool // the rows differ from the stored ones
+	Changed bool // the rows differ from the stored rows
 	Diff    history.Diff
-	Lost    history.Lacks // counts that this read lacks and that the stored rows had
+	Lost    history.Lacks // counts that the stored rows had and this read lacks
 }
 
-// Stage stages a proven day: its rows and replies if the rows differ from the stored ones, and its coverage in any
-// case. rows is nil if the replies equal the stored replies. Rows that are unchanged keep their stored stamps.
+// Stage stages a proven day. It always stages the day's coverage. It stages the rows only if they differ from the
+// stored rows, and the replies in this case or if the stored replies must be replaced. The parameter rows is nil if the
+// replies equal the stored replies. Unchanged rows keep their stored _first_seen_at, _changed_at and _run_id.
 func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d StagedDay, err error) {
 	d.StagedChange = NewStagedChange()
 	account := r.store.Account()
@@ -49,7 +50,7 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 	proven := p.proves(stored, rows, r.area.runID)
 	isNew := false // the new replies replace the stored ones
 	switch {
-	case rows == nil: // the replies are unchanged, and with them their meaning
+	case rows == nil: // the replies are unchanged, so the stored Meaning still describes them
 		proven.Meaning = stored.Meaning
 	case stored == nil || stored.ContentHash != proven.ContentHash || p.Damaged:
 		d.Changed, isNew = true, !p.Replayed
@@ -63,7 +64,7 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 		return d, err
 	}
 	for _, path := range account.RawPages(r.day) {
-		if isNew && !r.same[path] { // a reply of the former rows, or a damaged one
+		if isNew && !r.same[path] { // a reply of the replaced rows, or a damaged one
 			d.Files[path] = nil
 		}
 	}
@@ -76,7 +77,7 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 	return d, ctx.Err()
 }
 
-// proves returns the manifest's entry for the day after this read.
+// proves returns the new entry for the day in the manifest.
 func (p *DayRead) proves(stored *manifest.Day, rows *history.Day, runID string) manifest.Day {
 	proven := manifest.Day{FirstReadAt: p.ReadAt}
 	if stored != nil {
@@ -92,9 +93,9 @@ func (p *DayRead) proves(stored *manifest.Day, rows *history.Day, runID string) 
 	return proven
 }
 
-// mustReplace reports whether the new replies replace the stored ones although the rows are the same. They do if a
-// stored reply is lost, damaged or from older rules, or if the replies have another meaning: the meaning belongs to the
-// stored replies.
+// mustReplace reports whether the new replies replace the stored replies although the rows are equal. They do if a
+// stored reply is lost, damaged or was decoded by older rules. They also do if the new Meaning differs from the stored
+// one, because a stored Meaning must describe the stored replies.
 func (r *Replies) mustReplace(p DayRead, stored *manifest.Day) (bool, error) {
 	if account := r.store.Account(); p.Replayed || len(account.RawPages(r.day)) == 0 {
 		return false, nil
@@ -110,8 +111,8 @@ func (r *Replies) mustReplace(p DayRead, stored *manifest.Day) (bool, error) {
 	return false, errors.Join(err, r.Drop())
 }
 
-// stageRows stages the file of a day, and lines for the differences from the stored rows. Only the rows of the days
-// that are being read are in memory.
+// stageRows stages the file of a day, and the rows that the differences add to spend_change and spend_intraday. It does
+// not hold the stored rows in memory.
 func (r *Replies) stageRows(to *StagedChange, p DayRead, stored *manifest.Day, rows *history.Day) (history.Merged,
 	error) {
 	storedRows, area := r.store.StoredDay(r.day), r.area

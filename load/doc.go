@@ -6,15 +6,15 @@
 //	store, err := load.Open(ctx, dir, account, options) // takes the account's lock, ends a dead run's commit
 //	area, err := store.Begin(runID)                     // a folder for the new files of the run
 //	replies := store.Replies(area, day)                 // Put keeps each reply as it is read
-//	staged, err := replies.Stage(ctx, read, rows)       // once the day is proven: its part. PutHistory and others
-//	                                                    // add settings to a part of their own
-//	store.Publish(ctx, load.Publication{area, parts})   // builds the next generation aside, asks for the run's record
-//	                                                    // of what it will show, and publishes all or nothing
+//	staged, err := replies.Stage(ctx, read, rows)       // the changes of the day, once the day is proven. PutHistory
+//	                                                    // and others add settings to a StagedChange of their own
+//	store.Publish(ctx, load.Publication{area, changes}) // builds the next generation aside, asks the caller for the
+//	                                                    // run's record, and publishes everything or nothing
 //
 // A [StagedChange] is a value. A run publishes only those that it passes to Publish.
 //
 // Publish builds the next generation in four steps. [manifest.Next] applies the changes to the published manifest, the
-// base. New lines are merged into the files that only grow. The DuckDB file of the base is updated to the new manifest.
+// base. New rows of tables that only grow are merged into their files. The DuckDB file of the base is updated to the new manifest.
 // Its models are made, and the Parquet files of the marts are copied from them.
 //
 // What the package promises:
@@ -22,7 +22,7 @@
 //   - A published file always opens and is complete. Everything is built under staging/, verified, and committed
 //     completely or not at all.
 //   - The manifest names the set of Parquet files that belong together. To read a consistent set: read manifest.json,
-//     the account's file, the Parquet files that it names, then manifest.json again. The set is of one generation if
+//     the account's file, the Parquet files that this file names, then manifest.json again. The set is of one generation if
 //     there is no commit.json and the generation is unchanged. Readers of the DuckDB file need none of this.
 //   - After any kill or fault, the next [Open] finishes a started commit, or removes the staged files if none had
 //     started.

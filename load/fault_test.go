@@ -48,8 +48,8 @@ func manners() (all []manner) {
 	return all
 }
 
-// strideOf returns the number of calls between two failing ones: four times the usual stride by default, the usual one
-// in .ci/run, and 1 in .ci/long.
+// strideOf returns the number of calls between two calls that fail. The default is four times the usual stride. It is
+// the usual stride in .ci/run, and 1 in .ci/long.
 func strideOf(usual int) int {
 	if testing.Short() {
 		return usual*5 + 1
@@ -70,8 +70,9 @@ func (m manner) disk(at int) *loadtest.Faults {
 	return &loadtest.Faults{At: at, After: m.after, Always: m.always, Errno: m.errno}
 }
 
-// enumerate runs work once for each of its calls, with that call failing. prepare creates the store for work, and
-// settled must hold for it afterwards. It returns the number of cases, and the number of faults that work survived.
+// enumerate runs work many times, and each time another call of the file system fails: every call whose number is a
+// multiple of the stride. prepare creates the store for work. Each time the readers must see an intact store, and
+// [sceneStores.settled] must hold after the next start.
 func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare func(t testing.TB) (dir string,
 	isNew *manifest.Manifest), work func(dir string, o Options) error) {
 	t.Helper()
@@ -84,7 +85,7 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 	}, prepare, work)
 }
 
-// failEach is enumerate for some of the calls, counted from 1.
+// failEach is enumerate for the calls that pick returns, as numbers from 1.
 func failEach(t *testing.T, st *sceneStores, name string, pick func(calls []string) []int,
 	prepare func(t testing.TB) (dir string, isNew *manifest.Manifest), work func(dir string, o Options) error) {
 	t.Helper()
@@ -140,8 +141,8 @@ func failEach(t *testing.T, st *sceneStores, name string, pick func(calls []stri
 		cases, survived, after)
 }
 
-// generationsIn returns the generations that a disturbed run may have created: the published one and that of a started
-// commit. A run that first finished another's commit may have created two.
+// generationsIn returns the generations that a disturbed run may have created: the published generation and the
+// generation of a started commit. A run that first finished another run's commit may have created two generations.
 func generationsIn(dir string) (made []*manifest.Manifest) {
 	if m, err := manifest.Read(dir); err == nil {
 		made = append(made, m)
@@ -174,8 +175,8 @@ func generationsIn(dir string) (made []*manifest.Manifest) {
 	return made
 }
 
-// committedIn returns the generation of the disturbed run, published or in a started commit, or the old one if there
-// is none.
+// committedIn returns the generation of the disturbed run, published or in a started commit. If there is none, it
+// returns the old generation.
 func (st *sceneStores) committedIn(dir string) *manifest.Manifest {
 	for _, m := range generationsIn(dir) {
 		if m.Generation != st.was.Generation {
@@ -264,8 +265,8 @@ func TestFaults_AnyCallOfACommit(t *testing.T) {
 	enumerate(t, st, "a commit", 1, p.copy, p.commit)
 }
 
-// TestFaults_AnyCallOfARecovery fails every call of a start that finishes another run's commit, which has moved no
-// file, or half of them.
+// TestFaults_AnyCallOfARecovery fails every call of a start that finishes another run's commit. That run has moved no
+// file, or half of its files.
 func TestFaults_AnyCallOfARecovery(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()

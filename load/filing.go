@@ -22,9 +22,9 @@ func (f *filing) enter(files map[string]*manifest.File, path string, info *manif
 	f.move(path)
 }
 
-// enterPartition adds a staged partition of a table. If the published file has the same content, the published file
-// stays; if all is set, it is replaced nevertheless, because it may be damaged. An empty partition that was never
-// published is dropped.
+// enterPartition adds a staged partition of a table. If the published file has the same content, the published file is
+// kept. If the parameter all is set, the staged file replaces even an equal file, because the published file may be
+// damaged. An empty partition that was never published is dropped.
 func (f *filing) enterPartition(files map[string]*manifest.File, path string, info *manifest.File, all bool) (
 	entered bool, err error) {
 	old := files[path]
@@ -49,7 +49,7 @@ func (f *filing) isStaged(path string) bool {
 	return slices.ContainsFunc(f.moves, func(m commit.Move) bool { return m.To == path })
 }
 
-// whereIs returns where a file of the generation is now: staged or published.
+// whereIs returns the folder and the name under which a file of the generation is now, staged or published.
 func (f *filing) whereIs(path string) (dir, name string) {
 	if f.isStaged(path) {
 		return f.area.dir, filepath.Base(f.area.path(path))

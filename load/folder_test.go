@@ -49,7 +49,7 @@ func TestOpen_RefusesAFolderThatDuckDBCannotWriteIn(t *testing.T) {
 	}
 }
 
-// TestOpen_IsNotHeldUpByAPipe: Open does not block if the lock file is not a regular file, but refuses it.
+// TestOpen_IsNotHeldUpByAPipe: if the lock file is not a regular file, Open refuses the file and does not block.
 func TestOpen_IsNotHeldUpByAPipe(t *testing.T) {
 	dir := t.TempDir()
 	newRun(t, dir).mustSync(twoDays())

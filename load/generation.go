@@ -8,7 +8,7 @@ import (
 	"spendsync/schema"
 )
 
-// generation is a generation that is being built.
+// generation is the next generation while a run builds it.
 type generation struct {
 	store *Store
 	area  *Area
@@ -22,12 +22,13 @@ type generation struct {
 
 	groups   map[string][]string // see StagedChange.groups
 	lines    []lines
-	replaced map[string]bool     // paths of growing files in which a new line replaced a stored one
+	replaced map[string]bool     // paths of files in which a new row replaced a stored row, see [lines]
 	newRows  manifest.LedgerRows // ledger lines that are not in the base's DuckDB file yet
 }
 
-// newGeneration begins the generation after the published one, which may be newer than s.base if another account's run
-// has published since. Files of other accounts are rewritten only if the day, the schema or the views have changed.
+// newGeneration begins the generation after the published one. The published generation may be newer than s.base,
+// because another account's run may have published since. Files of other accounts are rewritten only if the day, the
+// schema or the views have changed.
 func newGeneration(s *Store, a *Area, everyAccount bool) (*generation, error) {
 	base, err := s.published(s.base)
 	if err != nil && !errors.Is(err, durable.ErrEmpty) {

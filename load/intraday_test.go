@@ -11,8 +11,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestIntraday_KeepsEachReadOfAnOpenDay: a read of an open day whose rows have changed adds a line for each campaign. A
-// read without changes, or after the day is over, adds none.
+// TestIntraday_KeepsEachReadOfAnOpenDay: a read of an open day adds a row for each campaign if the day's rows have
+// changed. A read without changes adds none, and neither does a read after the day is over.
 func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 	dir := quickDir(t)
 	open := schema.NewDate(2026, 11, 20)

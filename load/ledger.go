@@ -13,16 +13,17 @@ import (
 	"spendsync/schema"
 )
 
-// AppendRun records in the ledger how a run ended that published nothing, or that failed after it had published the
-// generation named in the record. If a run has several lines, the last one counts. The next published generation shows
-// the run in ops.run.
+// AppendRun records a run in the ledger after a failure: the run published nothing, or it failed after it had published
+// the generation that the record names. If the ledger has several lines of a run, the last one counts. The next
+// published generation shows the run in ops.run.
 func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Runs: []schema.Run{run}, Steps: steps})
 	if err != nil {
 		return err
 	}
-	// If the run's commit has started, its generation contains a ledger that records the run as published, and the
-	// commit will be finished. But if the record names that generation, a later step failed, and the record is added.
+	// If the commit of this run has started or finished, its generation contains a ledger that already records the run,
+	// and nothing is added. The exception is a record that names the published generation: then a later step has
+	// failed, and the record is added.
 	if r, err := commit.Read(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
@@ -33,8 +34,8 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	return appendLedger(s, run.RunID, run.FinishedAt.Time(), lines)
 }
 
-// RecordLost records that this run ends with the exit code for lost days. It is called last: a run that is stopped
-// earlier has reported nothing, so the next one reports the days.
+// RecordLost records that this run ends with the exit code for lost days. It must be called last: if a run stops before
+// this call, the next run reports the days.
 func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
 	if len(days) == 0 {
 		return nil
@@ -47,7 +48,8 @@ func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
 	return appendLedger(s, run.RunID, run.FinishedAt.Time(), lines)
 }
 
-// appendLedger adds lines to the ledger of a month: it writes a longer file and renames it.
+// appendLedger adds lines to the ledger of a month. It writes a longer file and renames that file to the published
+// path.
 func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
 	path := manifest.LedgerPath(s.account, at)
 	draft := filepath.Join(s.dir, "staging", s.account+"."+runID+".ledger"+commit.StagedSuffix)
@@ -65,8 +67,8 @@ func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
 }
 
 // readLedgers reads the lines that failed runs have added to the account's ledgers since the base was published, and
-// adds the lost days that those runs reported. It reads only files that have grown: the manifest has the hash of a
-// closed month. Ledgers of version 11 of the tables are rewritten without lasting facts.
+// adds the lost days that those runs reported. It hashes only files that have grown. It rewrites ledgers of version 11
+// of the tables, because they also contain lasting facts, see [manifest.LastingFacts].
 func (n *generation) readLedgers() error {
 	account, disk, dir := n.next.Accounts[n.store.account], n.store.opts.disk, n.store.dir
 	paths, err := manifest.LedgerFiles(disk, dir, n.store.account)
@@ -119,7 +121,7 @@ func (n *generation) readLedgers() error {
 	return nil
 }
 
-// rewriteLedger stages a ledger file without lasting facts, and returns the refused rows of the days that are stored
+// rewriteLedger stages a ledger file without lasting facts. It returns the refused rows of the days that are stored
 // without some of their rows or values.
 func (n *generation) rewriteLedger(account *manifest.Account, path string) (refused []schema.RefusedRow, err error) {
 	disk := n.store.opts.disk
@@ -144,8 +146,8 @@ func (n *generation) rewriteLedger(account *manifest.Account, path string) (refu
 	return refused, nil
 }
 
-// addLedger stages a longer ledger file with the record of the run. It is published with the generation, so the ledger
-// never mentions an unpublished one.
+// addLedger stages a longer ledger file with the record of the run. The file is published with the generation, so the
+// ledger never names a generation that is not published.
 func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	rows := manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps}
 	lines, err := manifest.EncodeLedger(rows)
@@ -161,7 +163,7 @@ func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	}
 	to := n.area.path(path)
 	if n.files.isStaged(path) {
-		to += ".longer" // written again
+		to += ".longer" // the staged file is about to be read and replaced
 	}
 	sha, size, err := manifest.ExtendLedger(s.opts.disk, dir, name, to, lines)
 	if err != nil {

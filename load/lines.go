@@ -14,17 +14,17 @@ import (
 	"spendsync/schema"
 )
 
-// lines are new rows of a table whose files only grow, in key order. They are in a private file because the lines of a
-// report that is restated completely do not fit into memory. At publication they are merged into the file of their day;
-// a new line replaces a stored one with the same key.
+// lines are new rows, in key order, of a table whose files only grow, for example spend_change. They are in a private
+// file, because the new rows do not fit into memory if a service restates its whole report. At publication they are
+// merged into the file of their day. A new row replaces a stored row with the same key.
 type lines struct {
 	table *schema.Table
-	day   schema.Date // of the file that they are merged into
+	day   schema.Date // day of the file into which the rows are merged
 	file  string      // the private file
 	rows  int64
 }
 
-// putLines stages lines for the file of a day. about is the report day of the lines.
+// putLines stages new rows for the file of a day. The parameter about is the report day of the rows.
 func putLines[R any](a *Area, to *StagedChange, t schema.TableOf[R], day, about schema.Date, all iter.Seq[R]) error {
 	path := fmt.Sprintf("lines/%s/%s", t.Name, about)
 	rows, err := a.putPrivate(path, t.Table, parquet.RecordsOf(t, all))
@@ -63,7 +63,7 @@ func isGrowing(t *schema.Table) bool {
 	return false
 }
 
-// addLines adds the staged lines to their files.
+// addLines merges the staged rows into the files of their days.
 func (n *generation) addLines() error {
 	files := n.next.Accounts[n.store.account].Files
 	for _, g := range growing {
@@ -85,8 +85,8 @@ func (n *generation) addLines() error {
 	return nil
 }
 
-// joinOf returns a function that stages the file of a day with its stored lines and the new ones. It holds one batch of
-// each file in memory.
+// joinOf returns a function that stages the new file of a day, which has the stored rows and the new rows. The function
+// holds one batch of each file in memory.
 func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generation, schema.Date, []lines) (
 	*manifest.File, error) {
 	return func(n *generation, day schema.Date, staged []lines) (*manifest.File, error) {
@@ -96,7 +96,7 @@ func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generati
 		if old := n.next.Accounts[n.store.account].Files[path]; old != nil {
 			stored, want = append(stored, manifest.Batches(disk, n.store.dir, path, old, t)), old.Rows
 		}
-		// the file names end with the report day
+		// by report day, with which the file names end
 		slices.SortFunc(staged, func(a, b lines) int { return cmp.Compare(a.file, b.file) })
 		for _, l := range staged {
 			added, want = append(added, parquet.Batches(disk, l.file, t)), want+l.rows
@@ -116,7 +116,8 @@ func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generati
 	}
 }
 
-// mergeLines merges two sorted sequences. A new line replaces a stored one with the same key, which reduces count.
+// mergeLines merges two sorted sequences of rows. An added row replaces a stored row with the same key; each
+// replacement reduces count by one.
 func mergeLines[R any](stored, added iter.Seq[R], compare func(a, b R) int, count *int64) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		next, stop := iter.Pull(added)
@@ -149,8 +150,8 @@ func mergeLines[R any](stored, added iter.Seq[R], compare func(a, b R) int, coun
 	}
 }
 
-// linesOf yields the lines of several files, one file after the other, up to the first error, which it stores in
-// unread.
+// linesOf yields the rows of several files, one file after the other. At the first error it stops and stores the error
+// in unread.
 func linesOf[R any](files []iter.Seq2[[]R, error], unread *error) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		for _, file := range files {

@@ -17,7 +17,7 @@ func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Durati
 	return waitForLock(d, ctx, dir, "store.lock", wait)
 }
 
-// waitForLock waits for the lock with a file name below locks/.
+// waitForLock waits for the lock of the file locks/name.
 func waitForLock(d durable.Disk, ctx context.Context, dir, name string, wait time.Duration) (io.Closer, error) {
 	path := filepath.Join(dir, "locks", name)
 	lock, err := d.WaitForLock(ctx, path, wait)

@@ -152,8 +152,8 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 	}
 }
 
-// TestMarts_AndViewsThatFailHoldNothingBack: if a view cannot be made, or the view of a mart returns a value that its
-// table forbids, the numbers are published nevertheless, and the next run that can makes the models.
+// TestMarts_AndViewsThatFailHoldNothingBack: a view may fail, or the view of a mart may return a value that its table
+// forbids. The numbers are published nevertheless, and a later run makes the models when they no longer fail.
 func TestMarts_AndViewsThatFailHoldNothingBack(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.opts.DuckDB.Views = append(martViews(), duck.View{Schema: "mart", Name: "broken",

@@ -186,7 +186,7 @@ func newModelWorld(t testing.TB, seed, sequence uint64) *modelWorld {
 			missed: map[string]int{}},
 		seen: map[string]int{},
 	}
-	// Near the changes to and from daylight saving time.
+	// Start near a change to or from daylight saving time.
 	w.at = []time.Time{time.Date(2026, 10, 30, 17, 0, 0, 0, time.UTC), time.Date(2026, 3, 6, 4, 30, 0, 0,
 		time.UTC)}[w.r.IntN(2)]
 	for d := dayOf(w.at) - 3; d <= dayOf(w.at); d++ {

@@ -22,10 +22,11 @@ import (
 //
 // One rule decides. A partition is the rows of a model for an account, or for an account and a month. A partition is
 // made again if, and only if, the hash of its inputs differs from the hash in int.made. The inputs are the text of the
-// model and the state of everything that it reads: for a stored table the hashes of its files, for another model the
-// hash of its rows. So a partition that comes out with the same rows causes no further work. Only those columns of the
-// coverage are inputs that the text names, because every run changes the instants. The runs and steps of the ledger are
-// no inputs: every run adds some, and their effect on a day is in its coverage.
+// model and the state of everything that the model reads: for a stored table the hashes of the table's files, for
+// another model the hash of that model's rows. So if a new partition has the same rows as before, no model that reads
+// it is made again. Of the coverage, only the columns that the text names are inputs, because every run changes the
+// times of the last reads. The runs and steps of the ledger are not inputs: every run adds some, and their effect on a
+// day is in the day's coverage.
 type models struct {
 	*warehouse
 	views  map[string]duck.View
@@ -33,11 +34,11 @@ type models struct {
 	fresh  map[duck.ModelPartition]duck.Made
 	failed map[string]bool // models that failed, and models that read a failed one
 
-	days map[string][]map[string]json.RawMessage // by account: the rows of the coverage, each by column
+	days map[string][]map[string]json.RawMessage // rows of the coverage by account, each as a map by column
 }
 
-// makeModels makes the models whose inputs have changed. Each of the viewErrors names a model that failed. Its rows,
-// and those of the models that read it, stay unchanged.
+// makeModels makes the models whose inputs have changed. Each of the viewErrors names a model that failed. The rows of
+// a failed model, and of the models that read it, are not changed.
 func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err error) {
 	if n.newViews && !n.fromNothing {
 		if err := n.w.Models().Drop(ctx); err != nil {
@@ -76,13 +77,13 @@ func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err err
 	return append(viewErrors, more...), n.w.Models().SetMade(ctx, m.fresh)
 }
 
-// isFatal reports whether an error stops the publication: it was not caused by a model's SQL.
+// isFatal reports whether an error stops the publication because it has another cause than a model's SQL.
 func isFatal(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, durable.ErrStorage) || duck.IsOutOfMemory(err))
 }
 
-// fail marks a model as failed: it stays unchanged. If it is a view, the file may lack it, so the next run makes all
-// models again.
+// fail marks a model as failed, so that its rows are not changed. If the model is a view, the file may lack the view,
+// so the next run makes all models again.
 func (m *models) fail(v duck.View) {
 	m.failed[v.Full()] = true
 	if !v.IsTable {
@@ -90,7 +91,7 @@ func (m *models) fail(v duck.View) {
 	}
 }
 
-// make makes a view, or the partitions of a table whose inputs differ.
+// make makes a view, or those partitions of a table whose inputs have changed.
 func (m *models) make(ctx context.Context, v duck.View) error {
 	if !v.IsTable {
 		if m.newViews || m.fromNothing {
@@ -115,7 +116,7 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 		}
 		where := p.where
 		if !v.ByMonth && len(m.next.AccountNames()) == 1 {
-			where = "" // every row is of the only account
+			where = "" // all rows belong to the only account
 		}
 		if err := m.w.Models().MakeRows(ctx, v, where); err != nil {
 			return err
@@ -151,7 +152,7 @@ type modelPartition struct {
 }
 
 // partitions returns the partitions of a model: one for each account, or one for each account and month. A model that
-// reads nothing has a single one.
+// reads nothing has a single partition.
 func (m *models) partitions(v duck.View) (partitions []modelPartition) {
 	if len(v.Reads) == 0 {
 		return []modelPartition{{name: duck.ModelPartition{Model: v.Full()}, where: "true"}}
@@ -187,11 +188,11 @@ func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// addCoverage hashes the columns of an account's coverage that are named in the text.
+// addCoverage adds to the hash those columns of an account's coverage that the text names.
 func (m *models) addCoverage(h hash.Hash, text, account string) {
 	if _, ok := m.days[account]; !ok {
 		var rows []map[string]json.RawMessage
-		b, _ := json.Marshal(m.next.Coverage(account)) // plain values: neither fails
+		b, _ := json.Marshal(m.next.Coverage(account)) // the values are plain, so neither call fails
 		_ = json.Unmarshal(b, &rows)
 		m.days[account] = rows
 	}
@@ -204,7 +205,7 @@ func (m *models) addCoverage(h hash.Hash, text, account string) {
 	}
 }
 
-// addInput hashes the state of the table or model called name.
+// addInput adds the state of the table or model called name to the hash.
 func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, month schema.Date) {
 	v, isModel := m.views[name]
 	switch {
@@ -216,7 +217,7 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 		for _, owner := range []string{"", account} {
 			fmt.Fprintln(h, m.content(duck.ModelPartition{Model: name, Account: owner}))
 		}
-		if v.ByMonth { // its partitions are made from the same files
+		if v.ByMonth { // partitions of a model by months follow from the days' files
 			m.addFiles(h, schema.SpendDaily.Name, account, month)
 		}
 	case isModel:
@@ -234,7 +235,7 @@ func (m *models) content(p duck.ModelPartition) string {
 	return m.made[p].Content
 }
 
-// addFiles hashes the hashes of a table's files.
+// addFiles adds the hashes of a table's files to the hash.
 func (m *models) addFiles(h hash.Hash, table, account string, month schema.Date) {
 	files := m.next.Accounts[account].Files
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -294,7 +295,7 @@ func (m *models) copyMart(ctx context.Context, mart *schema.Table, account strin
 	return nil
 }
 
-// monthsOf returns the hash of a mart's rows for each month. A month with a file and no rows has an empty hash.
+// monthsOf returns the hash of a mart's rows for each month. The hash is empty for a month that has a file and no rows.
 func (m *models) monthsOf(ctx context.Context, mart *schema.Table, account string) (map[schema.Date]string, error) {
 	months := map[schema.Date]string{}
 	for _, f := range m.next.Accounts[account].Files {

@@ -10,7 +10,7 @@ import (
 	"spendsync/schema"
 )
 
-// coverageLoad stages ops.day_coverage. It is loaded before the models are made, because they read it.
+// coverageLoad stages ops.day_coverage. The table is loaded before the models are made, because models read it.
 func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 	var coverage []schema.DayCoverage
 	for _, name := range n.accounts() {
@@ -19,8 +19,9 @@ func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 	return stageOps(n.area, schema.Coverage, coverage, n.whoseRows())
 }
 
-// opsLoads stages the other tables of schema ops from the manifest and the ledger. Lasting facts and changed files are
-// replaced. Runs and steps are appended, or all read again for a file that is built from nothing.
+// opsLoads stages the other tables of schema ops from the manifest and the ledger. The rows of lasting facts and of
+// changed files are replaced. Runs and steps are appended, but for a DuckDB file that is built from nothing all of them
+// are read from the ledger.
 func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
 	var unread []schema.EntityRead
@@ -59,8 +60,8 @@ func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	return loads, errors.Join(errs...)
 }
 
-// ledgerLoads stages the published runs and steps for a file that is built from nothing: models read them before the
-// record of this run exists.
+// ledgerLoads stages the published runs and steps for a file that is built from nothing. Models read these rows before
+// the record of this run exists.
 func (n *warehouse) ledgerLoads() ([]duck.ReplacePartition, error) {
 	published, err := n.wholeLedgers()
 	if err != nil {
@@ -139,7 +140,7 @@ func fileRow(account, path string, f *manifest.File) schema.File {
 	return row
 }
 
-// stageOps writes rows of a table of schema ops into a private Parquet file, since DuckDB loads only Parquet.
+// stageOps writes rows of a table of schema ops into a private Parquet file, because DuckDB loads only Parquet.
 func stageOps[R any](a *Area, t schema.TableOf[R], rows []R, where string) (duck.ReplacePartition, error) {
 	l := duck.ReplacePartition{Table: t.Table, Where: where}
 	if len(rows) == 0 {

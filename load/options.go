@@ -45,13 +45,13 @@ func (o Options) filled() Options {
 	return o
 }
 
-// place returns the place for commits in a folder.
+// place returns the [commit.Place] for a folder.
 func (o Options) place(dir string) commit.Place {
 	return commit.Place{Dir: dir, Disk: o.disk, Log: o.Log, Crash: o.crash}
 }
 
-// ReadRaw makes a day's rows from its stored replies. The caller provides it, because this package does not know the
-// service. Each page is valid only until the next iteration, and an error from pages must be returned. pieces are the
-// questions that the pages answer, see [manifest.Meaning].
+// ReadRaw makes a day's rows from its stored replies. The caller provides this function, because this package does not
+// know the service. Each page is valid only until the next iteration, and an error from pages must be returned. pieces
+// are the questions that the pages answer, see [manifest.Meaning].
 type ReadRaw func(account string, day schema.Date, pieces []schema.Piece, pages iter.Seq2[[]byte, error]) (
 	*schema.SpendRows, error)

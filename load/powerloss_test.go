@@ -45,8 +45,8 @@ type frailNode struct {
 	steps   []nameStep            // changes since the folder was synced
 }
 
-// nameStep is the creation (node is set) or removal of a name in a folder. The removal by a rename points to the
-// creation.
+// nameStep is the creation (node is set) or removal of a name in a folder. If the removal is part of a rename, came
+// points to the creation of the new name.
 type nameStep struct {
 	name string
 	node *frailNode
@@ -361,7 +361,7 @@ func (d *frailFiles) afterPowerLoss(t testing.TB, s survivor, to string) {
 }
 
 // powerLosses tries each survivor after every call that changes something. The next start must find the old or the new
-// generation complete, and the new one if the run had been told that it was published.
+// generation complete. It must find the new generation if the run was told that it was published.
 func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every int, promised *bool) (tried *int) {
 	t.Helper()
 	tried = new(int)

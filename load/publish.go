@@ -22,7 +22,7 @@ type Preview struct {
 	Coverage   []schema.DayCoverage // of this account
 	// NewlyLost are days that can never be known in full and that no earlier run has reported.
 	NewlyLost []schema.Date
-	// Notes are the noted differences of this account, accepted or not.
+	// Notes are all notes of this account about differences, accepted or not, see [manifest.Note].
 	Notes []manifest.Note
 	// ViewErrors are the errors of models that could not be made. The stored data is complete nevertheless.
 	ViewErrors []error
@@ -46,9 +46,9 @@ type Publication struct {
 	Record func(Preview) RunRecord
 }
 
-// Publish builds the next generation with the changes and publishes all of it or nothing. Until then the published
-// generation is untouched. It returns [durable.ErrLocked] if runs of other accounts hold the store's lock for longer
-// than Options.LockWait.
+// Publish builds the next generation with the changes, and publishes all of it or nothing. The published generation is
+// untouched until the commit. Publish returns [durable.ErrLocked] if runs of other accounts hold the store's lock for
+// longer than Options.LockWait.
 //
 // After an error the old generation is still published, and the changes may be published again. The exception is an
 // error after the commit has started: then the next start of any run publishes the new generation.
@@ -134,8 +134,8 @@ func (n *generation) commit(ctx context.Context) error {
 	return nil
 }
 
-// writeManifest stages the manifest: first the account files that differ, then the root, which names them. The account
-// files that it replaces are removed after the commit.
+// writeManifest stages the manifest: first the account files that differ, then the root, which names them. The replaced
+// account files are removed after the commit.
 func (n *generation) writeManifest() error {
 	s := n.store
 	e, err := n.next.Encode()

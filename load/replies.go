@@ -20,7 +20,7 @@ type Replies struct {
 	area  *Area
 	day   schema.Date
 	read  map[string]*manifest.File // the new replies, by published path
-	same  map[string]bool           // paths in read whose reply is stored already and stays
+	same  map[string]bool           // paths in read whose stored reply is kept
 }
 
 // Replies returns the replies of a day.
@@ -46,8 +46,8 @@ func (r *Replies) Pages() iter.Seq2[[]byte, error] {
 	return manifest.RawPages(r.store.opts.disk, r.store.dir, a, a.RawPages(r.day))
 }
 
-// Put stages one new reply. It is published together with its day. If the stored reply of the page has the same
-// fingerprint and is intact, that one stays.
+// Put stages one new reply, to be published together with its day. If the stored reply of the page is intact and has
+// the same fingerprint, Put keeps the stored reply.
 func (r *Replies) Put(page int, body []byte, rows int64, fingerprint string) error {
 	s := r.store
 	if !s.opts.KeepRaw {
@@ -83,10 +83,11 @@ func (r *Replies) place(path string) string {
 // Count returns the number of new replies.
 func (r *Replies) Count() int { return len(r.read) }
 
-// Drop discards all new replies: the day is read again, or is unchanged.
+// Drop discards all new replies, because the day is read again or is unchanged.
 func (r *Replies) Drop() error { return r.DropPages(1, math.MaxInt) }
 
-// DropPages discards the new replies number first up to, not including, end. Later ones move up.
+// DropPages discards the new replies with the numbers from first up to, but not including, end. Later replies get lower
+// numbers, so that no number is missing.
 func (r *Replies) DropPages(first, end int) error {
 	disk, page := r.store.opts.disk, 0
 	drop := func(path string) error {
@@ -121,8 +122,8 @@ func (r *Replies) DropPages(first, end int) error {
 	return nil
 }
 
-// Quarantine puts the new replies into quarantine, followed by the refused one. It reports whether it stored anything:
-// it does not if the store keeps no replies, or if no reply came.
+// Quarantine puts the new replies into quarantine and, after them, the refused reply. stored is false if the store
+// keeps no replies, or if no reply came.
 func (r *Replies) Quarantine(d quarantine.Day, refused []byte) (stored bool, err error) {
 	s := r.store
 	if !s.opts.KeepRaw || len(r.read) == 0 && refused == nil && d.Refusal == nil {

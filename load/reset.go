@@ -27,8 +27,8 @@ type Reset struct {
 const asideFolder = "aside"
 
 // Reset publishes a generation without the account, and moves the account's published files, ledger and quarantine
-// aside. Nothing is deleted, and other accounts are unchanged. It publishes by a commit, so if it dies, the store has
-// either the complete account or nothing of it.
+// aside. Nothing is deleted, and other accounts are unchanged. The change is a commit, so if the process dies, the
+// store has either the complete account or nothing of it.
 func (s *Store) Reset(ctx context.Context, runID string) (r Reset, err error) {
 	a, err := s.Begin(runID)
 	if err != nil {
@@ -77,7 +77,7 @@ func reset(ctx context.Context, s *Store, a *Area) (r Reset, err error) {
 	return r, nil
 }
 
-// without returns the generation after the published one that lacks the account.
+// without returns the next generation, which lacks the account.
 func without(s *Store, a *Area) (*generation, error) {
 	n, err := newGeneration(s, a, true)
 	if err != nil {

@@ -59,8 +59,8 @@ func withTwoAccounts(t *testing.T, dir string) run {
 	return r
 }
 
-// TestReset_MovesTheAccountAside: every byte of the account is moved aside, no byte of the others has changed, and the
-// next sync starts with an empty account.
+// TestReset_MovesTheAccountAside: every byte of the account is moved aside, no byte of other accounts has changed, and
+// the next sync starts with an empty account.
 func TestReset_MovesTheAccountAside(t *testing.T) {
 	r := withTwoAccounts(t, filepath.Join(quickDir(t), "data"))
 	mine, others := filesOf(t, r.dir, "acme"), filesOf(t, r.dir, "other")

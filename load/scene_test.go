@@ -54,7 +54,7 @@ func roomInMemory() bool {
 	return syscall.Statfs(inMemory, &st) == nil && uint64(st.Bavail)*uint64(st.Bsize) > 1<<30
 }
 
-// lazyFiles are real files that are never synced, which no process can notice.
+// lazyFiles are real files that are never synced. Without a power loss, no process can notice the difference.
 type lazyFiles struct{ durable.System }
 
 func (lazyFiles) OpenFile(path string, flag int, perm fs.FileMode) (durable.File, error) {
@@ -82,7 +82,7 @@ type sceneRun struct {
 	used      int64 // used part of a change budget
 }
 
-// sceneSecond is the run that tests disturb, and sceneFirst the run before it.
+// sceneFirst is the run before the one that tests disturb.
 func sceneFirst() sceneRun {
 	days := twoDays()
 	days[day-3] = schematest.SpendOfSources(day-3, 20)
@@ -91,6 +91,7 @@ func sceneFirst() sceneRun {
 			sceneCampaign("C2", "Gone soon", 2)}}
 }
 
+// sceneSecond is the run that tests disturb.
 func sceneSecond() sceneRun {
 	few := schematest.SpendOfSources(day-3, 20)[1:]
 	few[0].Spend++
@@ -280,7 +281,7 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *staging) error {
 type sceneStores struct {
 	before, after string
 	was, is       *manifest.Manifest
-	want          string // contentOf the store after the second run
+	want          string // the result of contentOf for the store after the second run
 	tried         sync.Map
 }
 
@@ -424,7 +425,7 @@ func checkScene(t testing.TB, dir string) {
 	}
 }
 
-// contentOf returns the files and days of a generation, without what depends on the run that published it.
+// contentOf returns the files and days of a generation as text, except values that depend on the run that published it.
 func contentOf(t testing.TB, m *manifest.Manifest) string {
 	t.Helper()
 	var b strings.Builder

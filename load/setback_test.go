@@ -66,7 +66,7 @@ func restatedLines(t testing.TB, dir string) (n int) {
 }
 
 // TestSetBack_AnyMixture mixes the parts of two generations in every way. A command that would lose data of the later
-// one returns an error. The short test mixes only the DuckDB file.
+// generation returns an error. The short test mixes only the DuckDB file.
 func TestSetBack_AnyMixture(t *testing.T) {
 	t.Parallel()
 	st := scene(t)

@@ -23,7 +23,7 @@ func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 	return manifest.Rows(s.opts.disk, s.dir, path, info, t)
 }
 
-// StoredHistory reads the account's versions of a table, and their memory.
+// StoredHistory reads the account's versions of a table, and the [history.Memory] of the table.
 func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R]) (history.Versions[R], error) {
 	rows, err := StoredTable(s, t)
 	h := history.Versions[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}
@@ -56,7 +56,7 @@ func AddedColumns[R any](s *Store, t schema.TableOf[R]) ([]string, error) {
 	return parquet.Added(s.opts.disk, filepath.Join(s.dir, path), t.Table)
 }
 
-// PutTable stages all rows of the account in a table. If the rows are unchanged, the stored file stays.
+// PutTable stages all rows of the account in a table. If the rows are unchanged, the stored file is kept.
 func PutTable[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], rows []R) error {
 	return putRows(s, a, to, t.Table, func(out io.Writer) (int64, error) {
 		return parquet.WriteRows(out, t, slices.Values(rows))
@@ -77,17 +77,16 @@ func putRows(s *Store, a *Area, to *StagedChange, t *schema.Table, write func(io
 	return nil
 }
 
-// PutHistory stages the account's versions of a table, and their memory.
+// PutHistory stages the account's versions of a table, and the [history.Memory] of the table.
 func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R],
 	h history.Versions[R]) error {
 	to.Memory[t.Name] = h.Memory
 	return PutTable(s, a, to, t, h.Rows)
 }
 
-// PutGroups stages the account's versions of a [schema.Grouped] table, in which advance computes the new versions of
-// the named groups as of the instant at. names must be sorted; if [AddedColumns] returns any column, names must have
-// all groups. Only one group is in memory at a time, and the other groups are copied cheaply, see
-// [parquet.ReplaceGroups].
+// PutGroups stages the account's versions of a [schema.Grouped] table. For each named group, advance computes the
+// versions as of the instant at. The other groups are copied cheaply, see [parquet.ReplaceGroups]. names must be
+// sorted; if [AddedColumns] returns any column, names must have all groups. Only one group is in memory at a time.
 func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], names []string,
 	at schema.Instant, advance func(string, history.Versions[R]) (history.Versions[R], history.Stats, error)) error {
 	former, changed := s.Account().Memory[t.Name], []string{}
@@ -130,7 +129,8 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 	return err
 }
 
-// checkedFile checks the bytes of the account's file of a table and returns its path; empty: there is no file.
+// checkedFile checks the bytes of the account's file of a table. It returns the path of the file, or "" if there is no
+// file.
 func (s *Store) checkedFile(t *schema.Table) (string, error) {
 	path := manifest.TablePath(t, s.account, 0)
 	info := s.Account().Files[path]
@@ -140,7 +140,8 @@ func (s *Store) checkedFile(t *schema.Table) (string, error) {
 	return filepath.Join(s.dir, path), manifest.CheckBytes(s.opts.disk, s.dir, path, info)
 }
 
-// PutMemory stages the memory of unchanged versions. Their file stays; if there is none yet, it stages an empty one.
+// PutMemory stages the [history.Memory] of a table whose versions are unchanged. The stored file is kept; if there is
+// no file yet, PutMemory stages an empty one.
 func PutMemory[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], m history.Memory) error {
 	to.Memory[t.Name] = m
 	path := manifest.TablePath(t.Table, s.account, 0)

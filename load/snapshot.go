@@ -20,8 +20,8 @@ import (
 // or it is damaged.
 var ErrMoved = errors.New("the store has moved on")
 
-// Snapshot is the set of files of one published generation. It needs no lock, so a read-only volume is enough. A run
-// may replace files meanwhile, so every file is compared with its hash while it is read.
+// Snapshot is the set of files of one published generation. Reading a snapshot needs no lock, so a read-only volume is
+// enough. A run may replace files meanwhile, so every file is compared with its hash while it is read.
 type Snapshot struct {
 	Manifest *manifest.Manifest
 	Files    []SnapshotFile // all files of the generation; manifest.json is the last
@@ -88,8 +88,8 @@ func newSnapshot(dir string, m *manifest.Manifest, text []byte) *Snapshot {
 // Root returns manifest.json, whose hash identifies the generation.
 func (s *Snapshot) Root() SnapshotFile { return s.Files[len(s.Files)-1] }
 
-// Open opens a file of the snapshot. If its content is not that of the generation, reading fails with [ErrMoved] before
-// the last bytes are delivered.
+// Open opens a file of the snapshot. If the file's content differs from that of the generation, reading fails with
+// [ErrMoved] before the last bytes are delivered.
 func (s *Snapshot) Open(f SnapshotFile) (io.ReadCloser, error) {
 	if f.text != nil {
 		return io.NopCloser(newHashed(f, bytes.NewReader(f.text))), nil
@@ -106,8 +106,8 @@ func (s *Snapshot) Open(f SnapshotFile) (io.ReadCloser, error) {
 	}{newHashed(f, file), file}, nil
 }
 
-// Moved explains an [ErrMoved]. It returns nil if the store has published or is publishing, so that another attempt
-// makes sense, and else the damage.
+// Moved explains an [ErrMoved]. If the store has published since, or is publishing now, Moved returns nil, and another
+// attempt makes sense. Otherwise it returns the damage.
 func (s *Snapshot) Moved(err error) error {
 	now, readErr := ReadSnapshot(s.dir)
 	if readErr != nil {
@@ -137,7 +137,7 @@ func movedPath(err error) string {
 	return manifest.FileName
 }
 
-// hashed reads the published part of a file, and compares its hash at the end.
+// hashed reads the published part of a file, and at the end compares the hash of that part.
 type hashed struct {
 	file SnapshotFile
 	from io.Reader

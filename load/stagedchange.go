@@ -7,12 +7,12 @@ import (
 	"spendsync/load/manifest"
 )
 
-// StagedChange is a set of changes that a run wants to publish. Its files are in the area of the run. It takes effect
-// only if it is passed to [Store.Publish].
+// StagedChange is a set of changes that a run wants to publish. The files of the changes are in the area of the run. A
+// StagedChange takes effect only if it is passed to [Store.Publish].
 type StagedChange struct {
 	manifest.Change
 	lines  []lines
-	groups map[string][]string // groups that differ, by name of a grouped table; missing if they are many
+	groups map[string][]string // changed groups by name of a table; no entry if more than mostGroups changed
 }
 
 // NewStagedChange returns an empty change.

@@ -37,7 +37,8 @@ func TestPublish_IsFencedWithoutLocks(t *testing.T) {
 	var otherErr error
 	o.crash = func(step string) error {
 		if step == "commit record" { // right before the run commits
-			// The other account's start removes the files of a dead run; it must not remove this one.
+			// The other run's start would remove this run's staged files as those of a dead run, so hide them
+			// meanwhile.
 			keep := filepath.Join(filepath.Dir(dir), "kept")
 			if err := os.Rename(filepath.Join(dir, "staging", "acme.late"), keep); err != nil {
 				return err

@@ -23,7 +23,7 @@ type Store struct {
 	dir     string
 	account string
 	opts    Options
-	lock    io.Closer          // the account's
+	lock    io.Closer          // the account's lock
 	base    *manifest.Manifest // the generation that this run has seen last; nil: there is none
 }
 
@@ -80,11 +80,11 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 func (s *Store) Close() error { return durable.Storage(s.lock.Close()) }
 
 // Manifest returns the generation that was published when the store was opened, or the one that this run has published
-// since; nil if there is none. Other accounts need not be loaded.
+// since; nil if there is none. The content of other accounts may not be loaded.
 func (s *Store) Manifest() *manifest.Manifest { return s.base }
 
-// Account returns this account's part of the generation. For a new account it returns an empty one that begins with the
-// first day that the report reaches now.
+// Account returns this account's part of the generation. For a new account it returns an empty account, whose first day
+// is the first day that the report reaches now.
 func (s *Store) Account() *manifest.Account {
 	if s.base == nil || s.base.Accounts[s.account] == nil {
 		return manifest.NewAccount(schema.DateOf(s.opts.Now()) - schema.ReachDays)
@@ -93,7 +93,7 @@ func (s *Store) Account() *manifest.Account {
 }
 
 // NamesOf returns the names of the other accounts of the store that are pinned to the advertiser account. If there are
-// any, the store would have its numbers twice.
+// any, the store would have the advertiser's numbers twice.
 func (s *Store) NamesOf(advertiser string) (names []string, err error) {
 	if s.base == nil {
 		return nil, nil
@@ -135,14 +135,14 @@ func (s *Store) recover(ctx context.Context) error {
 	return s.checkFiles(ctx)
 }
 
-// published reads the published manifest with only this account loaded. If cached is still published, it returns
-// cached.
+// published reads the published manifest with only this account loaded. If the manifest cached is still the published
+// one, it returns cached.
 func (s *Store) published(cached *manifest.Manifest) (*manifest.Manifest, error) {
 	return manifest.ReadAccounts(s.opts.disk, s.dir, cached, s.account)
 }
 
 // checkFiles compares the names and sizes of the files with the manifest. It refuses a store that was set back to an
-// older generation, and warns about files that do not belong to it.
+// older generation, and warns about files that do not belong to the store.
 func (s *Store) checkFiles(ctx context.Context) error {
 	newer, files, err := s.newest(ctx)
 	if err == nil && newer.Path != "" {
@@ -165,8 +165,8 @@ func (s *Store) checkFiles(ctx context.Context) error {
 
 func (s *Store) place() commit.Place { return s.opts.place(s.dir) }
 
-// newest returns a part of the store that is newer than the manifest; without a path if there is none. files are the
-// sizes of the files of this account and of the accounts whose ledgers have grown.
+// newest returns a part of the store that is newer than the manifest; if there is none, the part has no path. files are
+// the sizes of the files of this account and of the accounts whose ledgers have grown.
 func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map[string]int64, err error) {
 	grown, err := s.base.GrownLedgers(s.opts.disk, s.dir)
 	if err == nil {
@@ -183,14 +183,14 @@ func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map
 	}
 	info, err := s.opts.disk.Lstat(filepath.Join(s.dir, duck.FileName))
 	if err != nil || info.Size() == s.base.Warehouse.Bytes {
-		return newer, files, nil // a missing file is built again
+		return newer, files, nil // the next build makes a missing file
 	}
 	newer, err = newerDuckDB(ctx, s.base, s.dir, s.opts.DuckDB)
 	return newer, files, err
 }
 
-// whileLocked waits for the store's lock, which all accounts share, finishes the commit of a dead run, and then does
-// the work.
+// whileLocked waits for the store's lock, which all accounts share, finishes the commit of a dead run, and then calls
+// work.
 func (s *Store) whileLocked(ctx context.Context, work func() error) error {
 	lock, err := lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
 	if err != nil {
@@ -206,8 +206,8 @@ func (s *Store) whileLocked(ctx context.Context, work func() error) error {
 	return err
 }
 
-// dropDeadStaging removes the staged files of earlier runs of this account. They are dead: this run has the account's
-// lock.
+// dropDeadStaging removes the staged files of earlier runs of this account. Those runs are dead, because this run holds
+// the account's lock.
 func dropDeadStaging(s *Store) error {
 	root := filepath.Join(s.dir, "staging")
 	entries, err := s.opts.disk.ReadDir(root)
@@ -225,8 +225,8 @@ func dropDeadStaging(s *Store) error {
 	return nil
 }
 
-// FindSetBack returns the damage of a store that was set back to an older generation, which every command that
-// publishes refuses; nil if it was not. It compares names and sizes of files, and takes no lock.
+// FindSetBack returns the damage of a store that was set back to an older generation; nil if it was not. Every command
+// that publishes refuses such a store. FindSetBack compares names and sizes of files, and takes no lock.
 func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	files, err := manifest.FilesIn(durable.OS, dir)
 	if err != nil {
@@ -236,7 +236,7 @@ func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	if err != nil || newer.Path == "" {
 		return nil, err
 	}
-	// A commit under way also has newer parts: it moves the manifest last.
+	// A running commit also leaves parts that are newer than the manifest, because it moves the manifest last.
 	committing, err := durable.OS.Exists(filepath.Join(dir, manifest.CommitName))
 	if err != nil || committing {
 		return nil, err
@@ -247,17 +247,17 @@ func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	return m.SetBack(newer), nil
 }
 
-// refusal returns the error of publishing to a store that was set back.
+// refusal returns the error of a command that would publish to a store that was set back.
 func refusal(d *durable.Damage) error { return fmt.Errorf("%w; nothing is published; %s", d, d.Repair) }
 
-// warnOfStrays logs the files in the published folders that do not belong to the store. It removes none: somebody may
-// need them.
+// warnOfStrays logs the files in the published folders that do not belong to the store. It removes no file, because
+// somebody may need it.
 func (s *Store) warnOfStrays(files map[string]int64) error {
 	strays := s.base.Strays(files)
 	if len(strays) == 0 {
 		return nil
 	}
-	// Some may have been published by another account's run since the manifest was read.
+	// Another account's run may have published some of these files since the manifest was read.
 	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if committing || err != nil {
 		return err

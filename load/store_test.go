@@ -44,8 +44,7 @@ func newRun(t *testing.T, dir string) run {
 		LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
 }
 
-// inReach returns a change that starts the account at the first day within reach. Without it the coverage would begin
-// in 1970.
+// runs counts the runs of all tests. Its value is part of each run's ID.
 var runs int
 
 // sync publishes the given days as a run does.
@@ -159,7 +158,7 @@ func query(t *testing.T, dir, q string) string {
 	return strings.Join(out, "\n")
 }
 
-// parquetHashes returns the hashes of the published Parquet files and replies, by path.
+// fileHashes returns the hashes of the published Parquet files and replies, by path.
 func fileHashes(t *testing.T, dir string, under ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -228,8 +227,8 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	}
 }
 
-// TestStage_StoresLostRepliesAgain: if stored replies are lost, damaged or swapped, a read with the same replies stores
-// them again, and a read with other replies replaces all.
+// TestStage_StoresLostRepliesAgain: after stored replies were lost, damaged or swapped, a read with the same replies
+// stores them again. A read with other replies replaces all stored replies.
 func TestStage_StoresLostRepliesAgain(t *testing.T) {
 	kept := newRun(t, filepath.Join(quickDir(t), "kept"))
 	kept.putReplies("one", "two")
@@ -281,8 +280,7 @@ func TestStage_StoresLostRepliesAgain(t *testing.T) {
 	}
 }
 
-// putReplies publishes two days with the same rows and these replies, as a run does, which does not decode replies that
-// are stored already.
+// putReplies publishes two days with the same rows and the given replies.
 func (r run) putReplies(replies ...string) {
 	r.t.Helper()
 	s, err := Open(r.t.Context(), r.dir, r.account, r.opts)
@@ -325,8 +323,8 @@ func (r run) putReplies(replies ...string) {
 	}
 }
 
-// TestPublish_WithoutTheSettingsThatSpoilIt: after settings could not be published, the days that were staged with them
-// can be published without them.
+// TestPublish_WithoutTheSettingsThatSpoilIt: if a publication fails because of staged settings, the days that the same
+// run has staged can be published without the settings.
 func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	st, r := scene(t), sceneSecond()
 	dir := filepath.Join(quickDir(t), "store")
@@ -395,8 +393,8 @@ func TestOpen_RefusesASecondRun(t *testing.T) {
 }
 
 // TestPublish_LeavesOtherAccountsUnread: a later run on the same day reads no file of other accounts and writes only
-// its own; the others stay in the generation. The first run of a new day reads them, because states in the coverage
-// change. Verify reads all.
+// files of its own account. The generation keeps the other accounts. The first run of a new day reads their files,
+// because states in the coverage change. Verify reads all files.
 func TestPublish_LeavesOtherAccountsUnread(t *testing.T) {
 	dir := t.TempDir()
 	acme, beta := newRun(t, dir), newRun(t, dir)

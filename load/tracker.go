@@ -12,8 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// StoredTracker returns the stored tracker rows of a day, in key order. For a damaged file it returns none: the export
-// replaces it.
+// StoredTracker returns the stored tracker rows of a day, in key order. If the file is damaged, it returns no rows,
+// because the new export replaces the file.
 func StoredTracker(s *Store, day schema.Date) (rows []schema.TrackerDay, err error) {
 	t := schema.TrackerDaily
 	path := manifest.TablePath(t.Table, s.account, day)
@@ -36,9 +36,9 @@ type TrackerFile struct {
 	ReadAt schema.Instant
 }
 
-// PutTracker stages the rows of a day from a tracker's export, and lines of tracker_change for the differences from the
+// PutTracker stages the rows of a day from a tracker's export, and rows of tracker_change for the differences from the
 // stored rows. It reports whether there are differences. stored and rows must be in key order. Unchanged rows keep
-// their run ID. The first file of a day gives no lines.
+// their run ID. The first export of a day adds nothing to tracker_change.
 func PutTracker(s *Store, a *Area, to *StagedChange, day schema.Date, stored, rows []schema.TrackerDay,
 	from TrackerFile) (bool, error) {
 	t := schema.TrackerDaily
@@ -90,8 +90,8 @@ func compareTrackerKeys(a, b *schema.TrackerDay) int {
 	return cmp.Or(cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.SourceID, b.SourceID))
 }
 
-// trackerChange returns the line for the difference between two rows of a key. For an inserted or deleted row the other
-// one is empty.
+// trackerChange returns the row of tracker_change for a difference. old is empty for an inserted row, and row is empty
+// for a deleted row.
 func trackerChange(old, row *schema.TrackerDay, op string, from TrackerFile) schema.TrackerChange {
 	return schema.TrackerChange{ReportDate: max(old.ReportDate, row.ReportDate),
 		CampaignID: cmp.Or(row.CampaignID, old.CampaignID), SourceID: cmp.Or(row.SourceID, old.SourceID),

@@ -57,7 +57,8 @@ func (n *generation) updates() (updates, error) {
 	return u, nil
 }
 
-// linesLoad returns the load of the new lines of a file, or of all its lines if a new line has replaced a stored one.
+// linesLoad returns the load of the new rows of a file. If a new row has replaced a stored one, it returns the load of
+// all rows of the file.
 func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) duck.ReplacePartition {
 	load := duck.ReplacePartition{Table: t, Files: []string{n.area.path(path)},
 		Where: duck.FileSQL(t, n.store.account, day)}
@@ -68,7 +69,7 @@ func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) du
 }
 
 // addTables adds the loads of the staged tables with one file per account. If few groups of a table differ, only those
-// are replaced.
+// groups are replaced.
 func (u *updates) addTables(n *generation, next *manifest.Account) {
 	account := n.store.account
 	for _, t := range schema.Tables {

@@ -84,7 +84,7 @@ func (n upgrader) hashes(account string) error {
 const sourceBids = "source_bids"
 
 // confirmations creates the table of readings from version 11's memory, in which every entity had its own time of
-// confirmation. If the run has staged readings already, it has made them from the same memory.
+// confirmation. If the run has staged readings already, these were made from the same memory.
 func (n upgrader) confirmations(account string) error {
 	a, path := n.next.Accounts[account], manifest.TablePath(schema.Readings.Table, account, 0)
 	if len(a.Memory) == 0 {

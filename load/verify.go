@@ -23,7 +23,7 @@ import (
 	"spendsync/schema"
 )
 
-// Verification is the result of a verification.
+// Verification is the result of [Verify].
 type Verification struct {
 	Generation int64 `json:"generation"`
 	Files      int   `json:"files"`
@@ -92,8 +92,8 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Verificat
 	return &v.report, nil
 }
 
-// stillPublished returns an error if a run has published during a verification without the lock: the checked files were
-// of two generations.
+// stillPublished returns an error if a run has published during a verification without the lock, because then the
+// checked files may be of two generations.
 func (v *verifier) stillPublished() error {
 	committing, err := v.opts.disk.Exists(filepath.Join(v.dir, manifest.CommitName))
 	if err != nil {
@@ -121,8 +121,8 @@ type verifier struct {
 	report Verification
 }
 
-// nameRepairs sets the repair of each damage: a day is made again from its replies, a reply is read again while the
-// service still has its day, and all else needs a backup.
+// nameRepairs sets the repair of each damage. A day can be made again from its replies, and a reply can be read again
+// while the service still has the reply's day. All other damage needs a backup.
 func (v *verifier) nameRepairs() {
 	for _, d := range v.report.Damages {
 		if v.setBack != nil && d != v.setBack {
@@ -163,7 +163,7 @@ func (v *verifier) recordDamage(err error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	isSame := func(o *durable.Damage) bool { return o.Path == d.Path && o.What == d.What }
-	if !slices.ContainsFunc(v.report.Damages, isSame) { // a damaged reply is found twice: by its bytes and with its day
+	if !slices.ContainsFunc(v.report.Damages, isSame) { // a damaged reply is found by its bytes and again with its day
 		v.report.Damages = append(v.report.Damages, d)
 	}
 	return nil
@@ -199,7 +199,7 @@ func (v *verifier) files(ctx context.Context) error {
 	return g.Wait()
 }
 
-// ledger checks the published part of a ledger file by its hash, and that all its lines can be read.
+// ledger checks the hash of the published part of a ledger file, and that all lines of the file can be read.
 func (v *verifier) ledger(a *manifest.Account, path string, size int64) error {
 	if err := manifest.CheckLedger(v.opts.disk, v.dir, path, size, a.LedgerSHA256[path]); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (v *verifier) file(account string, a *manifest.Account, path string, info *
 	v.mu.Unlock()
 	switch info.Kind {
 	case manifest.KindRaw:
-		return nil // decoded with its day
+		return nil // a reply is decoded when its day is checked
 	case manifest.KindSettings, manifest.KindDuckDB:
 		return nil
 	}
@@ -300,8 +300,8 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	return nil
 }
 
-// strayFiles records files that the manifest does not name, which a glob would match, and parts that are newer than the
-// manifest.
+// strayFiles records two kinds of files: those that the manifest does not name although a glob would match them, and
+// those that are newer than the manifest.
 func (v *verifier) strayFiles() error {
 	files, err := manifest.FilesIn(v.opts.disk, v.dir)
 	if err != nil {
@@ -358,7 +358,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		}
 	}
 	if len(v.report.Damages) > 0 {
-		// The comparison would only report the same error again.
+		// The comparison would only report the same damage again.
 		return nil
 	}
 	if v.manifest.Rows() >= smallRows {
@@ -367,8 +367,8 @@ func (v *verifier) warehouse(ctx context.Context) error {
 	return v.recordDamage(v.content(ctx, path))
 }
 
-// content checks the rows of the DuckDB file. The engine starts with little memory: with more, it would cache every
-// block that it has read.
+// content checks the rows of the DuckDB file. The engine starts with little memory, because with more memory it would
+// cache every block that it has read.
 func (v *verifier) content(ctx context.Context, path string) (err error) {
 	w, err := duck.OpenPublished(ctx, path, v.opts.DuckDB)
 	if err != nil {

@@ -12,12 +12,13 @@ import (
 	"spendsync/schema"
 )
 
-// versioned is a table of versions without its row type.
+// versioned is a table of versions, with functions that know the table's row type.
 type versioned struct {
 	table *schema.Table
-	// upgrade returns a writer of the file's rows with the columns of this version, and their memory.
+	// upgrade returns a writer of the file's rows with the columns of this version, and the memory to store with these
+	// rows.
 	upgrade func(d durable.Disk, path string, was history.Memory) (rowsWriter, history.Memory, error)
-	// confirmed adds to the readings when each current version was last confirmed, according to version 11's memory.
+	// confirmed sets, in the map into, when each current version was last confirmed according to version 11's memory.
 	confirmed func(d durable.Disk, path string, was history.Memory, into history.Readings) error
 	// check verifies that the published versions are consistent.
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error

@@ -21,7 +21,7 @@ type warehouse struct {
 	*generation
 	updates // used if the base's file is carried forward
 
-	w           *duck.Warehouse // the open file; nil once it is built
+	w           *duck.Warehouse // the open file; nil after it is built
 	fromNothing bool            // the base's file is not carried forward
 	fullMemory  bool            // DuckDB starts with its full memory limit
 	newViews    bool            // the models differ from the base's
@@ -29,13 +29,13 @@ type warehouse struct {
 }
 
 // build builds the DuckDB file and its models; [warehouse.finish] adds the record of the run. If the published file is
-// intact, it carries that file forward, and else builds a new one.
+// intact, build updates a copy of that file. Otherwise it builds a new file.
 func (n *warehouse) build(ctx context.Context) (viewErrors []error, err error) {
 	for {
 		err := n.open(ctx)
 		switch {
 		case duck.IsOutOfMemory(err) && !n.fullMemory:
-			// After a COMMIT that ran out of memory the engine may be unusable.
+			// After a COMMIT that ran out of memory the engine may be unusable, so start a new one.
 			n.fullMemory = true
 			if err := n.store.opts.disk.RemoveIfThere(n.area.path(duck.FileName) + ".wal"); err != nil {
 				return nil, err
@@ -103,7 +103,7 @@ func (n *warehouse) engine() duck.Options {
 		return o
 	}
 	// Return freed memory to the system before DuckDB allocates its own, because a pod's limit counts both. Without
-	// this and the stricter garbage collection, a first load of three million rows takes 424 MiB in place of 280 to
+	// this call and the stricter garbage collection, a first load of three million rows takes 424 MiB instead of 280 to
 	// 310.
 	debug.FreeOSMemory()
 	if n.restoreGC == nil { // cheap: few objects are live now
@@ -113,7 +113,7 @@ func (n *warehouse) engine() duck.Options {
 	return o
 }
 
-// finish adds schema ops to the DuckDB file, closes and checks it, and adds it to the manifest.
+// finish adds schema ops to the DuckDB file, closes and checks the file, and adds it to the manifest.
 func (n *warehouse) finish(ctx context.Context) error {
 	s := n.store
 	ops, err := n.opsLoads()
@@ -173,7 +173,7 @@ func (n *warehouse) drop() (err error) {
 const smallRows = 100_000
 
 // carryForward copies the published DuckDB file into the staging area. It returns false if the file is missing, is not
-// the published one, has an older schema, or has too much dead space.
+// the published one, has an older schema, or has too much dead space, which replaced rows leave.
 func (n *warehouse) carryForward(ctx context.Context, path string) (bool, error) {
 	s := n.store
 	if n.base == nil {

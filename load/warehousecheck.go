@@ -18,12 +18,12 @@ type warehouseCheck struct {
 	manifest *manifest.Manifest
 	// changed are the days whose rows are summed, by account; nil: all days.
 	changed map[string]map[schema.Date]bool
-	// keys also looks for keys that occur twice on a day. A publication can omit it: the loaded files have unique keys,
-	// and the number of rows is compared.
+	// keys means that keys that occur twice on a day are looked for as well. A publication can leave keys unset: the
+	// loaded files have unique keys, and the number of rows is compared.
 	keys bool
 }
 
-// file opens the finished file again, read-only, and checks it. No cached block is used: DETACH drops them all.
+// file opens the finished file again, read-only, and checks it. It uses no cached block, because DETACH drops them all.
 func (c warehouseCheck) file(ctx context.Context, w *duck.Warehouse) error {
 	if err := w.Attach(ctx); err != nil {
 		return err
@@ -87,7 +87,8 @@ func (c warehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map
 	return days, nil
 }
 
-// days compares the number of rows of every day, and the exact sums of the changed days. seen are the rows by day.
+// days compares the number of rows of every day, and the exact sums of the changed days. seen has the number of rows
+// that the DuckDB file has for each day.
 func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[duck.AccountDay]int64) error {
 	for account, a := range c.manifest.Accounts {
 		for d, k := range a.Days {
@@ -101,7 +102,7 @@ func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 	}
 	for k, n := range seen {
 		if c.manifest.Accounts[k.Account] == nil && c.manifest.AccountFiles[k.Account] != nil {
-			continue // not loaded; counts has compared its rows
+			continue // the account is not loaded; counts has compared its rows
 		}
 		return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s has %d rows, and the "+
 			"day is not proven", k.Day, k.Account, n)
@@ -194,8 +195,9 @@ func checkKeys(ctx context.Context, w *duck.Warehouse, account string, d schema.
 	return nil
 }
 
-// compareRows compares the rows of every table with its Parquet files, or with the rows from which it is computed. It
-// compares hashes: the sum of DuckDB's hashes of all rows, which does not depend on their order.
+// compareRows compares the rows of every table with the table's Parquet files. The rows of a computed table are
+// compared with a new computation. It compares the sum of DuckDB's hashes of all rows, which does not depend on their
+// order.
 func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.Warehouse, views []duck.View) error {
 	var excluded []string
 	if m.SchemaVersion < schema.Readings.Since { // Parquet and DuckDB had different values in these columns

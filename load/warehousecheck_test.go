@@ -172,7 +172,7 @@ func wantDamage(t *testing.T, name string, err error, says string) {
 // TestCompareRows: tables, sums by campaign and models with other rows are detected even if counts and sums are right.
 func TestCompareRows(t *testing.T) {
 	b := newBuilt(t)
-	// The file does not exist.
+	// Remove the mart's file from the manifest, because it was never written.
 	delete(b.m.Accounts["acme"].Files, manifest.TablePath(schema.CampaignDays.Table, "acme", 20000))
 	const query = "SELECT account_id, report_date, sum(spend) AS spend FROM main.spend_daily GROUP BY ALL"
 	whole := duck.View{Schema: "mart", Name: "days", SQL: query, IsTable: true, Reads: []string{"main.spend_daily"}}
@@ -233,8 +233,8 @@ func TestCompareRows_OfMarts(t *testing.T) {
 	}
 }
 
-// TestNewerDuckDB: a DuckDB file of a later generation is a newer part. A file that does not open, or is of the same
-// generation, is not.
+// TestNewerDuckDB: a DuckDB file of a later generation is a newer part. A file that does not open is not a newer part,
+// and neither is a file of the same generation.
 func TestNewerDuckDB(t *testing.T) {
 	b := newBuilt(t)
 	path := filepath.Join(b.dir, duck.FileName)

@@ -129,9 +129,9 @@ type DayCoverage struct {
 	ControlClicks Null[int64] `col:"control_clicks" id:"15" json:"control_clicks"`
 	// Rows of the day by the service's own count (total_rows); compare with rows. NULL: it gave none.
 	RowsTotal Null[int64] `col:"rows_total" id:"16" json:"rows_total"`
-	// matched: as many rows, or rows with spend, came as the service states; differs: they did not, see rows_total, and
-	// other evidence proves the day; none: the service states no usable count. NULL: not read since this column was
-	// added.
+	// matched: as many rows came as the service states, or as many rows with spend; none: the service states no usable
+	// count; differs: another number of rows came, see rows_total, and other evidence proved the day. Only days last
+	// read by an older version have differs. NULL: not read since this column was added.
 	RowsTotalState Null[string] `col:"rows_total_state" id:"17" json:"rows_total_state"`
 	// doubtful: the day is stored although something contradicts it, for example the service's own sum; every run reads
 	// it again until the contradiction ends or a person accepts it. accepted: a person accepted it with 'spendsync
@@ -143,7 +143,8 @@ type DayCoverage struct {
 	RunID Null[string] `col:"_run_id" id:"13" json:"_run_id"`
 }
 
-// The values of DayCoverage.RowsTotalState.
+// The values of DayCoverage.RowsTotalState. RowsDiffer is only in days that were last read before version 12 of the
+// tables.
 const (
 	RowsMatched = "matched"
 	RowsDiffer  = "differs"

@@ -1,6 +1,6 @@
 // Package commit publishes a generation completely or not at all. A record, commit.json, lists the staged files with
-// their places. Once it exists, the commit has started, and if its process dies, the next process that opens the store
-// finishes the commit.
+// their places. Once the record exists, the commit has started. If the process of a started commit dies, the next
+// process that opens the store finishes the commit.
 package commit
 
 import (
@@ -53,9 +53,9 @@ type Place struct {
 	Crash func(step string) error
 }
 
-// Write publishes the staged files, all or none. The caller has synced them and holds the store's lock. begin is called
-// right before the commit may start: from then on the commit may have started, whatever error follows. published is the
-// published manifest, or nil.
+// Write publishes the staged files, all or none. The caller has synced the files and holds the store's lock. Write
+// calls begin right before the commit may start. After that call, the commit may have started even if Write returns an
+// error. published is the published manifest, or nil.
 func (p Place) Write(r Record, published *manifest.Manifest, begin func() error) error {
 	if err := p.tryMoves(r); err != nil {
 		return err
@@ -214,7 +214,7 @@ func moveFile(d durable.Disk, dir string, m Move) error {
 	if !there {
 		return durable.Damaged(m.To, durable.RepairBackup, "a committed file is neither at %s nor in its place", m.From)
 	}
-	// An earlier attempt has moved it.
+	// An earlier attempt has moved the file.
 	return nil
 }
 
@@ -249,7 +249,7 @@ func Read(d durable.Disk, dir string, published *manifest.Manifest) (*Record, er
 	m, err := manifest.ReadRoot(d, dir, published)
 	switch {
 	case errors.Is(err, durable.ErrEmpty), errors.Is(err, durable.ErrDamaged):
-		// The commit brings an intact manifest.
+		// A missing or damaged manifest is no obstacle, because the commit brings an intact one.
 		return &r, nil
 	case err != nil:
 		return nil, err
@@ -260,7 +260,7 @@ func Read(d durable.Disk, dir string, published *manifest.Manifest) (*Record, er
 	return &r, nil
 }
 
-// check refuses a record with paths outside of the store: it is damaged or was not written by spendsync.
+// check refuses a record with paths outside of the store: such a record is damaged or was not written by spendsync.
 func (r *Record) check() error {
 	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != manifest.FileName {
 		return durable.Damaged(manifest.CommitName, repairRecord, "it does not end with the manifest")
@@ -283,8 +283,8 @@ func (r *Record) check() error {
 	return nil
 }
 
-// asideForeignWAL moves a write-ahead log out of the way, which somebody has left who opened the published file for
-// writing. Otherwise DuckDB would replay it into the next generation.
+// asideForeignWAL moves a write-ahead log of the published DuckDB file out of the way. A person who opened the file for
+// writing has left the log, and DuckDB would replay it into the next generation.
 func asideForeignWAL(d durable.Disk, dir string, log *slog.Logger) error {
 	wal := filepath.Join(dir, manifest.WarehouseName+".wal")
 	if there, err := d.Exists(wal); !there || err != nil {

@@ -82,7 +82,7 @@ func tryFolder(d durable.Disk, probe, folder string) error {
 	if err := d.Rename(probe, moved); err != nil {
 		return refusedFolder(folder, err)
 	}
-	// Another account's run that tests the same folder may have renamed it.
+	// If the file is gone, another account's run that tests the same folder has moved it.
 	if err := d.Rename(moved, probe); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return refusedFolder(folder, err)
 	}

@@ -147,8 +147,8 @@ func TestWrite_BeginsNothing(t *testing.T) {
 	}
 }
 
-// TestTryFolders: it leaves no file, even if another account's run moves its file, and reports folders that it cannot
-// look up.
+// TestTryFolders: TryFolders leaves no file, even if another account's run moves its file, and returns an error for a
+// folder that cannot be looked up.
 func TestTryFolders(t *testing.T) {
 	dir, _ := store(t)
 	was := loadtest.Files(t, dir)
@@ -179,8 +179,8 @@ func TestTryFolders(t *testing.T) {
 	}
 }
 
-// TestRead_RefusesForeignRecords: records that are damaged, unsealed, of a newer version or of another generation, and
-// those with missing files. A damaged manifest is accepted, because the commit replaces it.
+// TestRead_RefusesForeignRecords: Read refuses records that are damaged, unsealed, of a newer version or of another
+// generation, and records that name missing files. A damaged manifest is accepted, because the commit replaces it.
 func TestRead_RefusesForeignRecords(t *testing.T) {
 	sealed := func(edit func(r *Record)) func(t *testing.T, dir string, r Record) {
 		return func(t *testing.T, dir string, r Record) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Unfinished is a commit that has started and not finished: a run is working on it, or has died, or cannot finish it.
-// Until the end, files may belong to its generation while the manifest is the previous one.
+// Until the commit ends, some files may belong to the new generation while the manifest is the previous one.
 type Unfinished struct {
 	RunID      string         `json:"run_id"`
 	Base       int64          `json:"base_generation"`

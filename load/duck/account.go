@@ -26,8 +26,8 @@ func (e *AccountError) Error() string {
 	return fmt.Sprintf("there is no account %q; the warehouse has %s", e.Account, strings.Join(e.Has, ", "))
 }
 
-// Accounts returns the accounts that have days in the file. If only is not empty, it returns that account, or an
-// [*AccountError].
+// Accounts returns the accounts that have days in the file. If the parameter only is not empty, it returns just the
+// account of that name, or an [*AccountError].
 func (s *Session) Accounts(ctx context.Context, only string) (names []string, err error) {
 	result, err := s.Query(ctx, "SELECT DISTINCT account_id FROM ops.day_coverage ORDER BY account_id")
 	for _, r := range result.Rows {
@@ -43,8 +43,8 @@ func (s *Session) Accounts(ctx context.Context, only string) (names []string, er
 }
 
 // AccountFile returns the path, below the data directory, of the DuckDB file with the rows of only one account. A store
-// with several accounts has one for each, and queries for one account read it. Views over the common file would not
-// hide the other accounts' rows reliably.
+// with several accounts has such a file for each account, and a query for one account reads only that file. Views on
+// the common file would not hide the other accounts' rows reliably.
 func AccountFile(account string) string { return "warehouse/account=" + account + "/" + FileName }
 
 // openAccount opens the file for queries about one account: the account's own file, or the common file if the store has
@@ -137,9 +137,9 @@ func accountTables(ctx context.Context, conn *sql.Conn) (all []accountTable, err
 	return all, nil
 }
 
-// Choose limits later queries to the rows of one account, until it is called for another one. It creates an in-memory
-// database with the same views and macros, in which each table is a view of the account's rows. It is for our own
-// queries; a hostile query could get around it.
+// Choose limits later queries to the rows of one account, until Choose is called for another account. It creates an
+// in-memory database with the same views and macros, in which each table is a view of the account's rows. Only our own
+// queries may rely on Choose; a hostile query could get around it.
 func (s *Session) Choose(ctx context.Context, account string) error {
 	tables, err := accountTables(ctx, s.conn)
 	if err != nil {

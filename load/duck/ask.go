@@ -28,20 +28,20 @@ type TextTable struct {
 // Query is one SQL statement that reads, with its options.
 type Query struct {
 	SQL string
-	// Params are the values of $name in the SQL, as text, so the SQL casts them, as in $days::INTEGER. If it is empty,
-	// the SQL has no parameters.
+	// Params are the values of the parameters that the SQL names, without the $. All values are text, so the SQL must
+	// cast them, for example $days::INTEGER. If Params is empty, the SQL has no parameters.
 	Params map[string]string
 	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteCSV] without storing it first. It has
 	// no effect on SQL with parameters.
 	Once bool
-	// WithCaveats adds the [Caveats] of the answer to the result.
+	// WithCaveats asks for [Result.Caveats]: how recent and complete the data behind the answer is.
 	WithCaveats bool
-	// Days is an SQL condition over main.spend AS s and main.today AS t for the days that the answer is about, for its
-	// caveats. If it is empty, they are taken from the columns of the answer.
+	// Days selects the days that the caveats are about. It is an SQL condition on main.spend AS s and main.today AS t.
+	// If Days is empty, the days are taken from the columns of the answer.
 	Days string
 	// Account limits the query to the rows of one account, see [AccountFile]. Empty: all accounts.
 	Account string
-	// RowsParam names the parameter that limits the rows; empty: there is none.
+	// RowsParam names the parameter that limits the number of rows; empty: there is none.
 	RowsParam string
 	// Ready marks one of this program's own questions, which needs the models of this version, see
 	// [Session.CheckModels].
@@ -62,8 +62,8 @@ func (c Column) Nested() bool {
 		strings.HasPrefix(c.Type, "MAP(") || strings.HasPrefix(c.Type, "UNION(")
 }
 
-// Result is an answer that the engine holds in memory, or in a folder below [os.TempDir] if it exceeds the memory
-// limit.
+// Result is an answer that the engine holds in memory, or in a folder below [os.TempDir] if the answer exceeds the
+// memory limit.
 type Result struct {
 	Columns []Column
 	Count   int64     // number of rows; 0 if Query.Once was in effect
@@ -84,9 +84,9 @@ type QueryError struct {
 
 func (e *QueryError) Error() string { return e.Message }
 
-// Ask runs one query on the published DuckDB file, which it opens read-only, with a locked configuration. The query
-// cannot reach anything else: no other file, no network, no extension. An error in the query itself is a [*QueryError].
-// The result must be closed.
+// Ask runs one query on the published DuckDB file. It opens the file read-only, with a locked configuration, so the
+// query cannot reach anything else: no other file, no network, no extension. An error in the query itself is a
+// [*QueryError]. The result must be closed.
 func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err error) {
 	open := OpenSession
 	if q.Account != "" {
@@ -131,7 +131,7 @@ func openErr(err error) error {
 // Close releases the resources of the result.
 func (r *Result) Close() error { return r.s.Close() }
 
-// stopped returns the context's error if the query was stopped by it, and else err.
+// stopped returns the context's error if the context has ended, and otherwise err.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the query was stopped: %w", ctx.Err())
@@ -142,8 +142,8 @@ func stopped(ctx context.Context, err error) error {
 // answer computes the answer into a temporary table, which the engine can move to disk. The driver would hold the whole
 // answer in memory.
 func (r *Result) answer(ctx context.Context, q Query) error {
-	// query() takes the SQL as a value, so brackets and comments in it cannot break out. It does not support
-	// parameters; only our own SQL has them.
+	// query() takes the SQL as a value, so brackets and comments in the SQL cannot break out. query() does not support
+	// parameters, which only our own SQL has.
 	from, args := "query("+schema.QuoteText(q.SQL)+")", []any(nil)
 	if len(q.Params) > 0 {
 		from = "(\n" + q.SQL + "\n)"
@@ -182,7 +182,7 @@ func (r *Result) answer(ctx context.Context, q Query) error {
 // noLimit exceeds the number of rows of any answer.
 const noLimit = "2147483647"
 
-// countAll sets Total. If the answer has as many rows as its limit, it runs the query again without the limit.
+// countAll sets Total. If the answer has as many rows as its limit, countAll runs the query again without the limit.
 func (r *Result) countAll(ctx context.Context, q Query) error {
 	r.Total = r.Count
 	if q.RowsParam == "" || q.Params[q.RowsParam] != fmt.Sprint(r.Count) {
@@ -334,8 +334,8 @@ func (r *Result) WriteCSV(ctx context.Context, w io.Writer, headings, cells []st
 		" FROM temp.answer", "FORMAT csv, HEADER false")
 }
 
-// copyOut has the engine write the rows to a file in its folder, the only one that it may write to, and copies the file
-// to w.
+// copyOut makes the engine write the rows to a file in the engine's folder, the only folder that the engine may write
+// to. It then copies the file to w.
 func (r *Result) copyOut(ctx context.Context, w io.Writer, rows, options string) error {
 	if r.s.scratch == nil {
 		return fmt.Errorf("%s: %w: %w", os.TempDir(), durable.ErrTempDir, durable.ErrStorage)

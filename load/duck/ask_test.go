@@ -131,7 +131,7 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 			"/manifest.json'",
 		"FROM read_csv('https://example.com/x.csv')", "FROM 'https://example.com/x.parquet'",
 		"FROM 's3://bucket/x.parquet'",
-		// This one would end the process: the engine throws while it closes.
+		// This statement would end the process, because the engine throws while it closes.
 		"FROM enable_logging('QueryLog', storage := 'file', storage_config := {'path': '" + other + "'})",
 		"SELECT (FROM system.main.Enable_Logging())",
 		"FROM query('FROM enable' || '_logging()')", "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
@@ -167,8 +167,8 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 	}
 }
 
-// TestAsk_KnowsEveryFunctionOfTheEngine lists the engine's table functions, so that somebody decides about each one
-// that a new engine adds. Until then it is refused.
+// TestAsk_KnowsEveryFunctionOfTheEngine lists the engine's table functions, so that somebody must decide about each
+// function that a new engine adds. Until then the function is refused.
 func TestAsk_KnowsEveryFunctionOfTheEngine(t *testing.T) {
 	schematest.Long(t) // changes only with the engine's version
 	dir := t.TempDir()

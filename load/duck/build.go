@@ -36,8 +36,8 @@ func Build(ctx context.Context, path string, empty bool, loads []ReplacePartitio
 	return w, nil
 }
 
-// blank caches the bytes of the file from [makeBlank]. Creating one takes longer than filling it with the rows of a
-// small account, and tests need a thousand.
+// blank caches the bytes of the file from [makeBlank]. Creating such a file takes longer than filling it with the rows
+// of a small account, and the tests need a thousand of them.
 var blank sync.Map // "" -> []byte
 
 // makeBlank creates a DuckDB file with all tables and no rows.

@@ -12,8 +12,9 @@ import (
 	"spendsync/schema"
 )
 
-// Caveats are the facts about an account's data that a reader of an answer needs: how recent it is, which of the asked
-// days are missing, and, if the answer has conversions or ratios of them, how many of the days are young.
+// Caveats are the facts about an account's data that a reader of an answer needs: how recent the data is and which of
+// the asked days are missing. If the answer has conversions or ratios of conversions, Caveats also has the number of
+// days whose conversions still arrive.
 type Caveats struct {
 	Account string    `json:"account_id"`
 	AsOf    time.Time `json:"as_of"`    // when the newest rows were read
@@ -27,7 +28,7 @@ type Caveats struct {
 	Young     int  `json:"young_days,omitempty"` // days whose conversions still arrive
 	// ToCome is the share of the young days' conversions that has yet to arrive.
 	ToCome float64 `json:"conversions_to_come,omitempty"`
-	// Unknown counts the days for which that share is not known yet.
+	// Unknown counts the young days for which the share ToCome is not known yet.
 	Unknown int `json:"days_not_known_yet,omitempty"`
 }
 
@@ -70,7 +71,7 @@ func countDays(n int) string {
 	return fmt.Sprintf("%d days", n)
 }
 
-// CaveatLines returns a paragraph for each account, headed by its name if there are several.
+// CaveatLines returns a paragraph for each account. If there are several accounts, each paragraph begins with a name.
 func CaveatLines(all []Caveats) (lines []string) {
 	for _, f := range all {
 		text := f.String()
@@ -85,8 +86,8 @@ func CaveatLines(all []Caveats) (lines []string) {
 // ofConversions matches the names of columns that count conversions or are computed from them.
 var ofConversions = regexp.MustCompile(`(^|_)(conversions|cpa|roi)($|_)`)
 
-// caveats returns the caveats of the answer, by account. days is as in Query.Days. If the file lacks the tables, there
-// are none.
+// caveats returns the caveats of the answer, by account. The parameter days is Query.Days. If the file lacks the tables
+// that caveats are made from, there are no caveats.
 func (r *Result) caveats(ctx context.Context, days string) (all []Caveats) {
 	read, err := r.s.Query(ctx, "SELECT t.account_id, epoch_us(t.as_of_at), t.today FROM main.today AS t ORDER BY ALL")
 	if err != nil {
@@ -161,7 +162,7 @@ func (r *Result) askedDays(ctx context.Context, days string) (daysSQL string, is
 
 // young sets Young, ToCome and Unknown.
 func (r *Result) young(ctx context.Context, daysSQL string, caveatsOf func(string) *Caveats) {
-	// Final days have all their conversions, so the expensive query is skipped if there are no others.
+	// Final days have all their conversions, so the expensive query is skipped if all days are final.
 	if open, err := r.s.Query(ctx, "SELECT 1 FROM ("+daysSQL+") AS a WHERE a.state = 'complete' LIMIT 1"); err != nil ||
 		len(open.Rows) == 0 {
 		return

@@ -15,9 +15,9 @@ type AccountDay struct {
 	Day     schema.Date
 }
 
-// Counts counts a table's rows by account, and those of spend_daily by day as well. If the store should contain a
+// Counts counts a table's rows by account, and the rows of spend_daily by day as well. If the store should contain a
 // single account, it counts all rows, and then the rows of that account, because two counts are far cheaper than
-// grouping by name. If they differ, there are rows of another account, and it groups nevertheless.
+// grouping by name. If the two counts differ, there are rows of another account, and Counts groups nevertheless.
 func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []string) (map[AccountDay]int64, error) {
 	uncounted := func(err error) error { return unread(err, "%s cannot be counted", t.FullName()) }
 	account, day, condition := "account_id", "0", ""
@@ -77,7 +77,8 @@ func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows,
 	return sums, nil
 }
 
-// MostOfAKey returns how often the most frequent key of spend_daily occurs on a day; 1 if all keys are unique.
+// MostOfAKey returns how often the most frequent key of spend_daily occurs on a day: 1 if all keys are unique, 0 if the
+// day has no rows.
 func (w *Warehouse) MostOfAKey(ctx context.Context, account string, d schema.Date) (int64, error) {
 	q := fmt.Sprintf(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM %s WHERE account_id = %s AND
 		report_date = DATE '%s'
@@ -111,8 +112,8 @@ type Unproven struct {
 }
 
 // Unproven returns the accounts with unproven days of the report. A day is proven if a chain of shared days and
-// campaigns connects it to a campaign with a version that is more than a stub. All days are proven if the first run
-// that stored rows recorded a proof of identity. Later proofs do not count: they may rest on the stored days alone.
+// campaigns connects it to a campaign whose settings were read. All days are proven if the first run that stored rows
+// recorded a proof of identity. A proof of a later run does not count, because it may rest only on the stored days.
 func (w *Warehouse) Unproven(ctx context.Context) (unproven []Unproven, err error) {
 	report := schema.SpendDaily.Table
 	proven := "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND
@@ -140,7 +141,8 @@ func (w *Warehouse) Unproven(ctx context.Context) (unproven []Unproven, err erro
 	return unproven, nil
 }
 
-// NewestRun returns the run that published the newest generation in the DuckDB file at path, whichever file that is.
+// NewestRun returns the run that published the newest generation in the DuckDB file at path. The file need not be the
+// one that the manifest names.
 func NewestRun(ctx context.Context, path string, o Options) (run schema.Run, err error) {
 	w, err := OpenPublished(ctx, path, o)
 	if err != nil {

@@ -34,9 +34,9 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 			o.Threads = 1
 		}
 	}
-	// Settings in the connection string cost no statement, and DuckDB starts only the threads that it keeps. It must
-	// not fetch, load or remember anything by itself. The order of rows is not preserved when loading, which halves the
-	// time; rows have a key.
+	// Settings in the connection string cost no statement, and DuckDB does not start threads that a later setting would
+	// end. DuckDB must not fetch, load or remember anything by itself. Loading does not preserve the order of rows,
+	// which halves the time; each row is identified by its key.
 	config := fmt.Sprintf("?autoinstall_known_extensions=false&autoload_known_extensions=false"+
 		"&allow_community_extensions=false&allow_persistent_secrets=false&preserve_insertion_order=%t", o.keepOrder)
 	if o.Threads > 0 {
@@ -213,7 +213,7 @@ func atOnce(statements []string) []string {
 func execTogether(ctx context.Context, conn *sql.Conn, statements []string) error {
 	err := execAll(ctx, conn, slices.Concat([]string{"BEGIN"}, statements, []string{"COMMIT"}))
 	if err != nil {
-		// Ignore its error: after a failed COMMIT there may be no transaction.
+		// Ignore the error of ROLLBACK: after a failed COMMIT there may be no transaction.
 		_, _ = conn.ExecContext(ctx, "ROLLBACK")
 	}
 	return err

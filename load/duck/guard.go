@@ -23,7 +23,7 @@ type parsed struct {
 	Statements []any  `json:"statements"`
 }
 
-// parse has the engine parse a query. An error in the SQL is part of the result.
+// parse makes the engine parse a query. An error in the SQL is part of the result.
 func (r *Result) parse(ctx context.Context, query string) (p parsed, err error) {
 	var tree string
 	if err := r.s.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", query).
@@ -67,9 +67,10 @@ func (r *Result) check(ctx context.Context, q Query) error {
 	return r.prepare(q)
 }
 
-// tableFunctions matches the engine's table functions that a query may call: they compute, or read the catalog of the
-// warehouse. All others are refused, including any that a later engine adds: most read files, some change the engine,
-// some run SQL given as text, and some end the process. The engine's own settings refuse most of them, but not all.
+// tableFunctions matches the engine's table functions that a query may call. These functions compute, or read the
+// catalog of the warehouse. All other table functions are refused, including any that a later engine adds: most read
+// files, some change the engine, some run SQL given as text, and some end the process. The engine's own settings refuse
+// most of them, but not all.
 var tableFunctions = regexp.MustCompile(`^(range|generate_series|unnest|repeat|repeat_row|json_each|json_tree|` +
 	`query_table|summary|histogram|histogram_values|regexp_split_to_table|icu_calendar_names|pg_timezone_names|` +
 	`pragma_(collations|database_size|metadata_info|platform|show|storage_info|table_info|user_agent|version)|` +
@@ -121,7 +122,7 @@ func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
 	return names, nil
 }
 
-// prepare has the engine check the unmodified query without running it.
+// prepare makes the engine check the unmodified query without running it.
 func (r *Result) prepare(q Query) error {
 	return r.s.conn.Raw(func(c any) error {
 		// PrepareContext would run all but the last of several statements. Prepare refuses them.

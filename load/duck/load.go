@@ -9,8 +9,8 @@ import (
 	"spendsync/schema"
 )
 
-// ReplacePartition replaces rows of one table: those of a day, those of an account, or the new lines of a table that
-// only grows. It is the only way in which rows of tables get into the file.
+// ReplacePartition replaces rows of one table: the rows of a day, the rows of an account, or the new rows of a table
+// that only grows. Rows get into the tables of the file in no other way.
 type ReplacePartition struct {
 	Table *schema.Table
 	Where string   // condition on the rows to delete; empty: none

@@ -21,8 +21,8 @@ func MartColumns(m *schema.Table) string {
 	return strings.Join(list, ", ")
 }
 
-// martGroup is the number of rows in a row group of a mart's file. DuckDB holds a row group in memory while it writes:
-// its default, six times as large, adds 100 MB to a run's peak.
+// martGroup is the number of rows in a row group of a mart's file. DuckDB holds a row group in memory while it writes.
+// DuckDB's default is six times as large and adds 100 MB to a run's peak.
 const martGroup = 20_480
 
 // WriteMart writes the Parquet file of a mart for an account, and for a month if the mart has monthly files. It returns
@@ -59,8 +59,8 @@ func (ms Models) WriteMart(ctx context.Context, m *schema.Table, account string,
 	return rows, err
 }
 
-// refuseNulls returns an error if the file has a NULL in a column that must not be NULL: DuckDB does not check it,
-// because it declares every column optional.
+// refuseNulls returns an error if the file has a NULL in a column that must not be NULL. DuckDB does not check this,
+// because it declares every column of a Parquet file as optional.
 func refuseNulls(ctx context.Context, conn *sql.Conn, m *schema.Table, path string) error {
 	var required []string
 	for _, c := range m.Columns {

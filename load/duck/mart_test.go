@@ -15,8 +15,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestWriteMart_GivesTheSameBytes: rows give the same file with one thread and little memory as with several threads
-// and in another order, and package parquet can read it.
+// TestWriteMart_GivesTheSameBytes: the same rows give the same file, whether the engine has one thread and little
+// memory or several threads, and in whatever order the rows come. Package parquet can read the file.
 func TestWriteMart_GivesTheSameBytes(t *testing.T) {
 	mart := schema.Marts[1]
 	var columns []string

@@ -11,8 +11,9 @@ import (
 	"spendsync/schema"
 )
 
-// ModelPartition names a partition of a model, the rows that are made together: those of an account, or of an account
-// and a month if the model is made by months. A model that reads nothing has one partition without an account.
+// ModelPartition names a partition of a model. The rows of a partition are made together: the rows of an account, or of
+// an account and a month if the model is made by months. A model that reads nothing has one partition without an
+// account.
 type ModelPartition struct{ Model, Account, Month string }
 
 // Made records what a partition was made from, and its content.
@@ -54,7 +55,7 @@ func (ms Models) Made(ctx context.Context) (map[ModelPartition]Made, error) {
 	return made, nil
 }
 
-// SetMade adds rows to int.made, and replaces those of the same name.
+// SetMade writes rows to int.made. A new row replaces the stored row of the same partition.
 func (ms Models) SetMade(ctx context.Context, made map[ModelPartition]Made) error {
 	if len(made) == 0 {
 		return nil
@@ -79,7 +80,7 @@ func (ms Models) Make(ctx context.Context, v View) error {
 	return ms.w.WithMemory(ctx, func() error { return execAll(ctx, ms.w.conn, v.createSQL()) })
 }
 
-// replace runs statements in one transaction, and again with more memory if they ran out of it.
+// replace runs statements in one transaction. If DuckDB runs out of memory, replace runs them again with more memory.
 func (ms Models) replace(ctx context.Context, statements []string) error {
 	if len(statements) == 0 {
 		return nil
@@ -87,7 +88,7 @@ func (ms Models) replace(ctx context.Context, statements []string) error {
 	return ms.w.WithMemory(ctx, func() error { return execTogether(ctx, ms.w.conn, statements) })
 }
 
-// MakeRows replaces the rows of a model that meet the condition where; if it is empty, all rows.
+// MakeRows replaces the rows of a model that meet the condition where. If where is empty, it replaces all rows.
 func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	remove, insert := "DELETE FROM "+v.Full(), "INSERT INTO "+v.Full()+" BY NAME "+v.SQL
 	if where != "" {
@@ -102,7 +103,7 @@ func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	return ms.replace(ctx, []string{remove, insert})
 }
 
-// Contents returns a hash of a table's rows for each value of key, an SQL expression of a text.
+// Contents returns a hash of a table's rows for each value of key, which is an SQL expression for a text.
 func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where string) (map[string]string, error) {
 	q := fmt.Sprintf("SELECT %s, sum(hash(%s)::HUGEINT)::VARCHAR || ' ' || count(*) FROM %s AS t WHERE %s GROUP BY 1",
 		key, columns, table, where)
@@ -146,7 +147,7 @@ func (e *OtherVersionError) Error() string {
 		"questions do not fit its tables", cmp.Or(e.Version, "unknown"))
 }
 
-// Advice returns what a person can do about it.
+// Advice returns what a person can do about the error.
 func (e *OtherVersionError) Advice() string {
 	return "the next 'spendsync sync' of this version, or 'spendsync repair rebuild', makes the tables anew; to only " +
 		"read the store, ask with the version that publishes it, or in SQL of the tables that are there: " +

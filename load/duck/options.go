@@ -13,8 +13,8 @@ import (
 // Options limit what DuckDB may use and name the views of the file.
 type Options struct {
 	Memory string // DuckDB's memory limit (example: "512MiB"); empty: DuckDB's own choice
-	// FirstMemory is the limit with which building and checking start. If it does not suffice, or is empty, Memory
-	// applies.
+	// FirstMemory is the memory limit with which building and checking start. If FirstMemory is empty, or turns out to
+	// be too small, Memory applies.
 	FirstMemory string
 	Threads     int          // 0: one per processor
 	Views       []View       // the models and macros, each after the models that it reads
@@ -22,7 +22,7 @@ type Options struct {
 	Dir         string       // the only folder that DuckDB may reach while it builds or checks
 	TempDir     string       // the folder for data that exceeds memory; empty: next to the file
 
-	keepOrder bool   // rows keep their order, which results need and loading does not
+	keepOrder bool   // rows keep their order, which loading does not need and results do
 	attach    string // a file to open read-only before the engine is locked
 	maxSpill  string // limit for data in TempDir, written like Memory; empty: none
 	unlocked  bool   // the engine may get more memory or threads later
@@ -41,7 +41,8 @@ type View struct {
 	Reads             []string          // tables and models that the SQL names
 }
 
-// ViewsDefinition returns a hash of the definitions of all views. Releases and sets of thresholds differ in it.
+// ViewsDefinition returns a hash of the definitions of all views. The hash differs between releases, and between sets
+// of thresholds.
 func (o Options) ViewsDefinition() string {
 	h := sha256.New()
 	add := func(texts ...string) {

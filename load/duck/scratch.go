@@ -8,8 +8,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// Scratch is an engine with a private folder. It can read files there, and uses the folder for data that exceeds its
-// memory limit.
+// Scratch is an engine with a private folder. The engine can read files there, and uses the folder for data that
+// exceeds the engine's memory limit.
 type Scratch struct {
 	Dir string // the private folder; Close removes it
 
@@ -18,8 +18,8 @@ type Scratch struct {
 	folder *durable.Scratch
 }
 
-// OpenScratch starts an engine that can read the files in its folder, and the DuckDB file attach as w, if attach is not
-// empty. It must be closed.
+// OpenScratch starts an engine that can read the files in its private folder. If the parameter attach is not empty, the
+// engine also opens that DuckDB file, read-only, under the name w. The Scratch must be closed.
 func OpenScratch(ctx context.Context, o Options, attach string) (s *Scratch, err error) {
 	folder, err := durable.MakeScratch(o.TempDir)
 	if err != nil {

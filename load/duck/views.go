@@ -8,7 +8,8 @@ import (
 	"spendsync/schema"
 )
 
-// Drop drops all models and macros, which another version has made, and updates the comments of the tables.
+// Drop drops all models and macros of the file, because another version has made them, and updates the comments of the
+// tables.
 func (ms Models) Drop(ctx context.Context) error {
 	statements, err := dropsOf(ctx, ms.w.conn)
 	if err != nil {

@@ -66,11 +66,12 @@ func CheckDir(dir string) error {
 const blockSize = 64 << 10
 
 // withoutLog attaches a file without a write-ahead log. That is safe because the file is staged: if the process dies,
-// it is discarded.
+// the file is discarded.
 const withoutLog = "RECOVERY_MODE no_wal_writes"
 
-// create creates the file at path with all tables. It sets the storage version because in older versions each column's
-// statistics take 3 KB, a fifth of a file of 300,000 rows, which every opening reads and every publication copies.
+// create creates the file at path with all tables. It sets the storage version because in older versions the statistics
+// of each column take 3 KB. That is a fifth of a file of 300,000 rows, which every opening reads and every publication
+// copies.
 func create(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	w, err := open(ctx, path, o, fmt.Sprintf("BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0', %s", blockSize, withoutLog))
 	if err != nil {
@@ -115,7 +116,7 @@ func OpenPublished(ctx context.Context, path string, o Options) (*Warehouse, err
 // start starts the engine for the file at path. It does not attach the file.
 func start(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	full := o.Memory
-	// start with the final limit, because it cannot be raised to DuckDB's own choice later
+	// Start with the final limit, because a limit cannot be raised to DuckDB's own choice later.
 	if full == "" || o.FirstMemory == "" {
 		full, o.FirstMemory = "", full
 	}

@@ -114,7 +114,7 @@ func TestDuckErr_TellsTheDisksTrouble(t *testing.T) {
 }
 
 // TestWarehouse_TakesMoreMemoryWhereItMust: an operation that fails with the first memory limit is repeated with the
-// second one, whose error counts.
+// second limit, and the error of the repetition counts.
 func TestWarehouse_TakesMoreMemoryWhereItMust(t *testing.T) {
 	for name, c := range map[string]struct {
 		first string

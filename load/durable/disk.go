@@ -9,7 +9,7 @@ import (
 )
 
 // FS is the set of file system calls that the store makes. A test can replace it by one that makes a call fail, or that
-// forgets unsynced data. DuckDB opens its file without it; [Disk.SyncFile] makes DuckDB's writes durable.
+// forgets unsynced data. DuckDB does not open its file through an FS; [Disk.SyncFile] makes DuckDB's writes durable.
 type FS interface {
 	OpenFile(path string, flag int, perm fs.FileMode) (File, error)
 	Mkdir(path string) error
@@ -21,7 +21,7 @@ type FS interface {
 	// Clone creates a copy that shares blocks with the original until one of the two is written to. It fails if the
 	// file system does not support that.
 	Clone(from, to string) error
-	// Lock takes the lock of a lock file, or returns nil if it is held by another process.
+	// Lock takes the lock of a lock file, or returns nil if another process holds the lock.
 	Lock(path string) (io.Closer, error)
 }
 

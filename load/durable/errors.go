@@ -30,7 +30,7 @@ var (
 	ErrIsStore = errors.New("it holds a store, not a copy for readers")
 )
 
-// Damage describes one stored file that is not as it was published.
+// Damage describes one stored file whose content or presence differs from what was published.
 type Damage struct {
 	Path   string `json:"path"`           // the file, below the data directory
 	What   string `json:"what"`           // the defect

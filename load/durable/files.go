@@ -43,7 +43,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 }
 
 // Finish makes the content durable and closes the file. The name is not durable until the caller has synced the folder.
-// If the sync fails, the file is removed: a second sync would report success and prove nothing.
+// If the sync of the content fails, the file is removed: a second sync would report success and prove nothing.
 func (w *Writer) Finish() (sha string, size int64, err error) {
 	if err := w.f.Sync(); err != nil {
 		w.Abort()
@@ -145,9 +145,9 @@ func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size i
 // copySuffix ends the name of an unfinished copy, so that a glob for *.parquet does not match it.
 const copySuffix = ".copy"
 
-// CopyInto atomically replaces the file at to by a durable copy of the file at from. It serves where a rename fails,
-// across file systems. It may be interrupted and repeated at any point. The name is not durable until the caller has
-// synced the folder.
+// CopyInto atomically replaces the file at to by a durable copy of the file at from. It is for moves across file
+// systems, where a rename fails. CopyInto may be interrupted and repeated at any point. The name is not durable until
+// the caller has synced the folder.
 func (d Disk) CopyInto(from, to string) error {
 	info, err := d.Lstat(from)
 	if err != nil {
@@ -178,7 +178,7 @@ func (s stoppable) Read(p []byte) (int, error) {
 	return s.file.Read(p)
 }
 
-// SyncFile makes the content of a file durable that DuckDB or an earlier process has written.
+// SyncFile makes the content of a file durable. It is for files that DuckDB or an earlier process has written.
 func (d Disk) SyncFile(path string) error {
 	f, err := d.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -187,8 +187,7 @@ func (d Disk) SyncFile(path string) error {
 	return Storage(errors.Join(f.Sync(), f.Close()))
 }
 
-// SyncDir makes the names in a folder durable: without it a crash can undo a
-// rename.
+// SyncDir makes the names in a folder durable: without it a crash can undo a rename.
 func (d Disk) SyncDir(dir string) error {
 	f, err := d.Open(dir)
 	if err != nil {
@@ -211,8 +210,9 @@ func (d Disk) SyncAbove(dir string) error {
 	return nil
 }
 
-// MakeDirs creates a folder with its parents. The names are not durable until the caller uses [Disk.SyncNames]. That
-// holds for existing folders as well: the process that created them may have died before it synced them.
+// MakeDirs creates a folder with its parents. The names are not durable until the caller uses [Disk.SyncNames]. The
+// names of existing folders may not be durable either, because the process that created them may have died before it
+// synced them.
 func (d Disk) MakeDirs(dir string) error {
 	if there, err := d.Exists(dir); there || err != nil {
 		return err
@@ -226,8 +226,7 @@ func (d Disk) MakeDirs(dir string) error {
 	return nil
 }
 
-// SyncNames makes the names in the folders durable, and the names of the folders themselves up to
-// root.
+// SyncNames makes the names in the folders durable, and the names of the folders themselves up to root.
 func (d Disk) SyncNames(root string, dirs map[string]bool) error {
 	all := map[string]bool{}
 	for dir := range dirs {

@@ -14,8 +14,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// On a file system that can share blocks a copy takes almost no space, and writing to the copy leaves the source
-// unchanged.
+// TestCopyFile_SharesBlocksWhereItCan: on a file system that can share blocks, a copy takes almost no space, and
+// writing to the copy leaves the source unchanged.
 func TestCopyFile_SharesBlocksWhereItCan(t *testing.T) {
 	dir := sharingVolume(t)
 	content := []byte(strings.Repeat("0123456789abcdef", 1<<20)) // 16 MB
@@ -48,7 +48,7 @@ func TestCopyFile_SharesBlocksWhereItCan(t *testing.T) {
 	}
 }
 
-// If blocks cannot be shared, the copy has the same content.
+// TestCopyFile_CopiesElsewhere: if blocks cannot be shared, the copy has the same content.
 func TestCopyFile_CopiesElsewhere(t *testing.T) {
 	disk := durable.Disk{FS: plainFiles{}}
 	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")

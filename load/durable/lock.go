@@ -63,8 +63,8 @@ var holderForm = regexp.MustCompile(`^process \d+ on [\w.-]+ since \d{4}-\d\d-\d
 // lockPoll is the pause between attempts to take a lock that another process holds.
 const lockPoll = 50 * time.Millisecond
 
-// WaitForLock takes the lock of a lock file. If another process holds it for longer than wait, the error is that of
-// [Disk.LockedBy].
+// WaitForLock takes the lock of a lock file. If another process holds the lock for longer than wait, WaitForLock
+// returns the error of [Disk.LockedBy].
 func (d Disk) WaitForLock(ctx context.Context, path string, wait time.Duration) (io.Closer, error) {
 	for end := time.Now().Add(wait); ; {
 		l, err := d.Lock(path)
@@ -86,8 +86,8 @@ func (d Disk) WaitForLock(ctx context.Context, path string, wait time.Duration) 
 // holderDelay gives a new holder time to replace the line that a killed process left.
 const holderDelay = 10 * time.Millisecond
 
-// LockedBy returns the [ErrLocked] for a lock that another process holds, with the line of the holder if the lock file
-// has one.
+// LockedBy returns the [ErrLocked] for a lock that another process holds. The error contains the line that describes
+// the holder, if the lock file has that line.
 func (d Disk) LockedBy(path string) error {
 	time.Sleep(holderDelay)
 	line, err := d.ReadFile(path, 1<<10)

@@ -20,8 +20,8 @@ type Scratch struct {
 // scratchPrefix begins the names of the folders.
 const scratchPrefix = "spendsync-scratch-"
 
-// lockless is the age from which a folder without a lock file is removed. In a younger one the lock file may be about
-// to be created.
+// lockless is the age from which a folder without a lock file is removed. In a younger folder the lock file may be
+// about to be created.
 const lockless = time.Minute
 
 // MakeScratch creates a folder below a parent, or below [os.TempDir] if parent is empty. The caller must remove it.
@@ -48,12 +48,13 @@ func MakeScratch(parent string) (*Scratch, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w: %w", ErrTempDir, Storage(err))
 		}
-		// Try again: before the lock was taken, another process took this folder for that of a dead process.
+		// Try again: another process has removed this folder before the lock was taken, because the folder looked like
+		// one that a dead process had left.
 	}
 }
 
-// Remove removes the folder with its files. It tries several times, because another process that sweeps may create a
-// lock file in it meanwhile.
+// Remove removes the folder with its files. It tries several times, because a process that removes old folders may
+// create a lock file in this folder meanwhile.
 func (s *Scratch) Remove() error {
 	err := os.RemoveAll(s.Dir)
 	for tries := 0; err != nil && tries < 5; tries++ {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A sealed JSON text contains its own SHA-256 in its second field, "checksum". The hash is computed with zeros in place
-// of its digits, so it covers every bit of the text. All formats share this rule, so an older binary can distinguish
-// damage from a newer format.
+// A sealed JSON text contains its own SHA-256 in its second field, "checksum". The hash is computed over the text with
+// zeros in place of the digits of the hash, so the hash covers every bit of the text. All formats share this rule, so
+// an older binary can distinguish damage from a newer format.
 
 // Unsealed is the placeholder for the hash in a text that is not sealed yet.
 var Unsealed = strings.Repeat("0", sha256.Size*2)
@@ -29,7 +29,8 @@ func FindSeal(text []byte) []byte {
 	return text[at[2]:at[3]]
 }
 
-// Seal replaces the placeholder [Unsealed] in a text by the hash, and returns the hash.
+// Seal computes the hash of a text that contains the placeholder [Unsealed], writes the hash over the placeholder, and
+// returns the hash. The text is changed in place.
 func Seal(text []byte) string {
 	hash := HashBytes(text)
 	copy(FindSeal(text), hash)

@@ -8,8 +8,9 @@ import (
 	"spendsync/schema"
 )
 
-// Changes are the restatements of one day, lines of spend_change in key order. They take a sixth of the memory of a
-// slice of lines, because a service that restates everything makes as many as there are rows. A nil Changes is empty.
+// Changes are the restatements of one day, in key order. They become rows of spend_change. If a service restates a
+// whole day, there are as many restatements as rows, so Changes takes only a sixth of the memory of a slice of
+// [schema.SpendChange]. A nil Changes is empty.
 //
 // The rows as read must not be moved or changed while their Changes are in use.
 type Changes struct {
@@ -18,7 +19,8 @@ type Changes struct {
 	list         []dayChange
 }
 
-// dayChange holds the indexes of a row in Changes.read and of the stored row in Changes.stored; noRow if there is none.
+// dayChange holds the index of a row in Changes.read and the index of the stored row in Changes.stored. An index is
+// noRow if there is no such row.
 type dayChange struct{ read, stored uint32 }
 
 const noRow = math.MaxUint32
@@ -31,16 +33,16 @@ func (c *Changes) Len() int {
 	return len(c.list)
 }
 
-// At returns when they were seen.
+// At returns when the restatements were seen.
 func (c *Changes) At() schema.Instant { return c.by.At }
 
-// inserted records that the row at an index of the rows as read was not stored.
+// inserted records a row as read that was not stored. The parameter row is its index.
 func (c *Changes) inserted(row int) {
 	c.list = append(c.list, dayChange{read: uint32(row), stored: noRow})
 }
 
-// updated records that the row at an index of the rows as read has other numbers than the stored row. It copies only
-// the numbers of the stored row.
+// updated records a row as read whose numbers differ from the stored row. The parameter row is the index of the row as
+// read. Only the numbers of the stored row are copied.
 func (c *Changes) updated(row int, read, stored *schema.Spend) {
 	numbers := *read
 	schema.CopyNumbers(&numbers, stored)
@@ -54,7 +56,7 @@ func (c *Changes) deleted(stored *schema.Spend) {
 	c.stored.Append(stored)
 }
 
-// All yields the lines.
+// All yields the restatements as rows of spend_change.
 func (c *Changes) All() iter.Seq[schema.SpendChange] {
 	return func(yield func(schema.SpendChange) bool) {
 		if c == nil {
@@ -88,7 +90,7 @@ func (c *Changes) All() iter.Seq[schema.SpendChange] {
 	}
 }
 
-// CompareChanges compares restatements by key, as the files of spend_change are sorted.
+// CompareChanges compares restatements by the key by which the files of spend_change are sorted.
 func CompareChanges(a, b schema.SpendChange) int {
 	if a.ReportDate != b.ReportDate {
 		return int(a.ReportDate - b.ReportDate)
@@ -98,8 +100,8 @@ func CompareChanges(a, b schema.SpendChange) int {
 	return cmp.Or(CompareKeys(&ka, &kb), cmp.Compare(a.SeenAt, b.SeenAt), cmp.Compare(a.RunID, b.RunID))
 }
 
-// ReadTime is when and by which run a day was read. WasOver reports whether the stored rows were read after the day was
-// over.
+// ReadTime records when a day was read, and by which run. WasOver reports whether the stored rows were read after the
+// day was over.
 type ReadTime struct {
 	At      schema.Instant
 	RunID   string

@@ -91,7 +91,7 @@ func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, e *
 	return checkRemembered(e, before, observed)
 }
 
-// checkRemembered checks an entity's part of the memory against the frame of its current version.
+// checkRemembered checks an entity's part of the memory against the frame of the entity's current version.
 func checkRemembered[R any](e *entity[R], f *schema.Frame, observed schema.Instant) error {
 	switch {
 	case f.ValidFrom > observed:
@@ -106,7 +106,7 @@ func checkRemembered[R any](e *entity[R], f *schema.Frame, observed schema.Insta
 	return nil
 }
 
-// checkVersion checks a version against the one before it, which is nil for the first version.
+// checkVersion checks a version against the version before it, which is nil for the first version.
 func checkVersion(before, f *schema.Frame, no int64, newest bool) error {
 	switch {
 	case f.VersionNo != no:
@@ -142,8 +142,8 @@ var precedes = map[string]int{
 	schema.Restored: deleted,
 }
 
-// checkKind checks that the kind of change fits the previous version. A version of kind changed must name its changed
-// columns, and a restored entity may.
+// checkKind checks that the kind of change fits the previous version. A version of the kind [schema.Changed] must name
+// its changed columns. A version of the kind [schema.Restored] may name changed columns, and no other version may.
 func checkKind(before, f *schema.Frame) error {
 	predecessor, names := nothing, f.ChangedColumns.V != ""
 	if before != nil {

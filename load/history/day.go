@@ -17,8 +17,8 @@ type Day struct {
 	hash string
 }
 
-// NewDay sorts and seals rows. It refuses a key that occurs twice, and amounts that no sum can hold, with
-// [schema.ErrRange]. The caller must not use the rows afterwards.
+// NewDay sorts and seals rows. It refuses a key that occurs twice, and, with [schema.ErrRange], amounts that are too
+// large to be added up. The caller must not use the rows afterwards.
 func NewDay(rows *schema.SpendRows) (*Day, error) {
 	if !rows.Ascend() {
 		rows.Sort()
@@ -51,7 +51,8 @@ func (d *Day) Rows() *schema.SpendRows { return d.rows }
 // Sums returns the exact totals of the rows.
 func (d *Day) Sums() Sums { return d.sums }
 
-// Hash returns the SHA-256 of the service's values in the rows: equal hashes mean an unchanged day.
+// Hash returns the SHA-256 of the service's values in the rows. If the hashes of two reads are equal, the day is
+// unchanged.
 func (d *Day) Hash() string { return d.hash }
 
 // KeyHash returns the SHA-256 of the keys and the spend of the rows. Two reads with an equal KeyHash differ at most in
@@ -131,10 +132,10 @@ func countsOf(r *schema.Spend) [len(Counts)]schema.Null[int64] {
 	return [...]schema.Null[int64]{r.Clicks, r.Impressions, r.Conversions}
 }
 
-// Lacks is a number of rows for each of [Counts].
+// Lacks has, for each of [Counts], a number of rows without that count.
 type Lacks [len(Counts)]int64
 
-// After returns the numbers after a read that lost and regained some counts.
+// After returns the numbers of rows after a read that lost some counts and regained others.
 func (l Lacks) After(lost, regained Lacks) Lacks {
 	for i := range l {
 		l[i] = max(0, l[i]-regained[i]) + lost[i]
@@ -143,7 +144,7 @@ func (l Lacks) After(lost, regained Lacks) Lacks {
 }
 
 // HasDelivery reports whether anything was delivered. A creative without delivery is a row of zeros, so a day may have
-// rows and yet be as silent as one without.
+// rows and no delivery.
 func (s Sums) HasDelivery() bool {
 	return s.Spend != 0 || s.Clicks.V != 0 || s.Impressions.V != 0 || s.Conversions.V != 0
 }

@@ -57,7 +57,8 @@ func TestDay_HashOfRow(t *testing.T) {
 	}
 }
 
-// TestDay_SortsAndRefusesAKeyTwice: adjacent or not.
+// TestDay_SortsAndRefusesAKeyTwice: NewDay sorts the rows, and refuses a key that occurs twice, even in rows that are
+// not adjacent.
 func TestDay_SortsAndRefusesAKeyTwice(t *testing.T) {
 	rows := schematest.SpendOfSources(day, 5)
 	want := slices.Clone(rows)

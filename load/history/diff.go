@@ -19,20 +19,20 @@ func (d *Diff) Add(other Diff) {
 
 // Merged is the difference between the rows of a day as read and the stored rows.
 type Merged struct {
-	// Changes are the restatements: the stored numbers that have changed although the day was over when they were read.
-	// A number in place of a NULL is no restatement.
+	// Changes are the restatements: the stored numbers that have changed although the day was over when these numbers
+	// were read. A number in place of a NULL is not a restatement.
 	Changes *Changes
 	Diff    Diff
-	// Lost counts the rows as read with a NULL in place of a stored count, Regained the stored rows with a NULL that
-	// have a count now, or are gone.
+	// Lost counts the rows as read that have a NULL in place of a stored count. Regained counts the stored rows with a
+	// NULL that have a count now or are no longer in the report.
 	Lost, Regained Lacks
 	// Names are the campaign names in the stored rows, by ID.
 	Names map[string]string
 }
 
-// Merge compares the day with the stored rows, which come in key order, and updates the stamps of the day's rows: an
-// unchanged row keeps its stored stamps and the run that wrote it, and a changed row keeps the time when it was first
-// seen. After an error the rows must not be used.
+// Merge compares the day with the stored rows, which come in key order. It also sets _first_seen_at, _changed_at and
+// _run_id in the day's rows: an unchanged row keeps all three stored values, and a changed row keeps its stored
+// _first_seen_at. After an error the rows must not be used.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merged, error) {
 	read := d.rows
 	m := merger{Merged: Merged{Names: map[string]string{}}, read: read, stamps: read.Restamp()}
@@ -48,7 +48,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 			m.turnStored(&batch[i])
 		}
 	}
-	if m.storedRows == 0 && !by.WasOver { // nothing is stored, so the stamps are right already
+	if m.storedRows == 0 && !by.WasOver { // nothing is stored, so the rows need no stored values
 		return Merged{Diff: Diff{Inserted: int64(read.Len())}}, nil
 	}
 	for m.next < read.Len() {
@@ -64,14 +64,14 @@ type merger struct {
 	read       *schema.SpendRows
 	stamps     *schema.Restamp
 	next       int          // index of the next row as read
-	row        schema.Spend // that row
+	row        schema.Spend // the row at next
 	storedRows int          // number of stored rows so far
 	run        string       // the run of the last unchanged row
 
 	campaign string // of the previous stored row
 }
 
-// turn makes the row as read at an index the next one.
+// turn moves on to the row as read with the index i.
 func (m *merger) turn(i int) {
 	if m.next = i; i < m.read.Len() {
 		m.read.Row(i, &m.row)
@@ -116,7 +116,8 @@ func (m *merger) turnStored(stored *schema.Spend) {
 	m.turn(m.next + 1)
 }
 
-// compareCounts adds a stored row and the row as read to Lost and Regained; nil: the row is gone.
+// compareCounts counts a stored row and the row as read in Lost and Regained. read is nil if the row is no longer in
+// the report.
 func (m *merger) compareCounts(stored, read *schema.Spend) {
 	for i, was := range countsOf(stored) {
 		switch isNull := read != nil && !countsOf(read)[i].Valid; {

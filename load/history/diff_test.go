@@ -107,7 +107,7 @@ func TestDay_Merge(t *testing.T) {
 			}
 			wantChanges := c.changes
 			if !over {
-				wantChanges = "" // that is the day going on
+				wantChanges = "" // changes of a day that is not over are not restatements
 			}
 			if m.Diff != c.diff || changes != wantChanges {
 				t.Errorf("%s, by %d: %+v, changes %q; want %+v, %q", name, size, m.Diff, changes, c.diff, wantChanges)

@@ -9,13 +9,14 @@ import (
 	"spendsync/schema"
 )
 
-// Advance merges the observation of one run into a table's history. Every changed setting gets one new version; an
-// unreadable field is not a change, and a missing entity is not deleted before Patience complete listings lacked it.
-// Repeating the observation changes nothing.
+// Advance merges the observation of one run into a table's history. Every changed setting gets one new version. An
+// unreadable field is not a change. A missing entity counts as deleted only after o.Patience consecutive complete
+// listings lacked it. Merging the same observation again changes nothing.
 //
-// tracked are the columns whose changes create a version. The given history is not modified; if nothing changed, the
-// same rows are returned and only the memory advances. Advance refuses an inconsistent history, an observation older
-// than the last one, an entity seen twice, and a different observation at the instant of the last one.
+// tracked are the columns whose changes create a version. The given history is not modified. If nothing has changed,
+// Advance returns the same rows, and only the memory advances. Advance refuses an inconsistent history, an observation
+// older than the last one, and an entity seen twice. It also refuses an observation that has the instant of the last
+// observation and other values.
 func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R]) (next Versions[R], st Stats, err error) {
 	a := newAdvance[R, P](t, tracked, o)
@@ -86,8 +87,8 @@ func (a *advance[R, P]) merge(h Versions[R]) error {
 	return nil
 }
 
-// entity returns the entity with a row's key. If it is new, it is created, without a version and with no column ever
-// read.
+// entity returns the entity with a row's key. A new entity is created without a version, with all tracked columns as
+// never read.
 func (a *advance[R, P]) entity(row *R) *entity[R] {
 	i, isStored := a.next, a.next < len(a.stored) && a.id.compare(a.stored[a.next].current, row) == 0
 	if !isStored { // not in key order, or new
@@ -112,7 +113,7 @@ func (a *advance[R, P]) entity(row *R) *entity[R] {
 	return e
 }
 
-// see processes an entity that was seen. It counts as seen even if none of its fields could be read.
+// see processes an entity that was seen. The entity counts as seen even if none of its fields could be read.
 func (a *advance[R, P]) see(s *Seen[R]) error {
 	e := a.entity(&s.Row)
 	if e.seen {
@@ -144,7 +145,8 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 	case deleted:
 		a.stats.Restored++
 		if !r.confirms {
-			// e.confirmed is of the deleted version. The values were last read in the version before it.
+			// e.confirmed is when the deletion was confirmed. The values were confirmed in the version before the
+			// deletion.
 			confirmed = P(&e.stored[len(e.stored)-2]).FramePtr().LastConfirmedAt
 		}
 		a.open(e, *row, r.never, schema.Restored, r.changed, confirmed)
@@ -167,8 +169,8 @@ func (a *advance[R, P]) first(e *entity[R], row R, never []string, why, state st
 	})
 }
 
-// open closes the current version at this instant and writes the next one. Both rows get this run's ID, so that a
-// reader that follows changes by _run_id also sees the closing.
+// open closes the current version at the instant of this observation and writes the next version. Both rows get this
+// run's ID, so that a reader that follows changes by _run_id also sees the closing.
 func (a *advance[R, P]) open(e *entity[R], row R, never []string, why string, changed []string,
 	confirmed schema.Instant) {
 	closed := *e.current
@@ -223,7 +225,8 @@ func (a *advance[R, P]) write(e *entity[R], row R, never []string, frame schema.
 	a.stats.Changed = true
 }
 
-// stub processes an entity that only the report names. It creates a stub unless the entity is stored already.
+// stub processes an entity that only the report names. Unless the entity is stored already, it gets a stub, which is a
+// version without any values.
 func (a *advance[R, P]) stub(key *R) {
 	e := a.entity(key)
 	if e.current != nil {
@@ -247,7 +250,7 @@ func (a *advance[R, P]) miss(e *entity[R]) {
 	case frame.IsDeleted:
 		e.confirmed = max(e.confirmed, a.since())
 	case a.replay:
-		// The absence was counted the first time.
+		// This observation repeats the last one, and the absence was counted then.
 	case e.missed+1 < a.Patience:
 		e.missed++
 		a.stats.Missing++

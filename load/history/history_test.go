@@ -36,8 +36,8 @@ type book struct {
 
 func campaigns(t *testing.T) *book { return &book{t: t, table: schema.CampaignHistory} }
 
-// withReadings returns an observation that uses the confirmations of earlier ones, and a map that receives the new
-// confirmations.
+// withReadings returns an observation that uses the confirmations of earlier observations, and a map that receives the
+// new confirmations.
 func withReadings[R any](t schema.TableOf[R], o Observation[R], was map[string]schema.Instant) (Observation[R],
 	map[string]schema.Instant) {
 	key, next := KeyTextOf(t), map[string]schema.Instant{}
@@ -117,7 +117,7 @@ func checkAdvance[R comparable, P Versioned[R]](t schema.TableOf[R], before, aft
 	return nil
 }
 
-// show is the history, a version a line:
+// show returns the versions of the history as text, one line a version, for example
 //
 //	c1 v2 [3,-) changed(name) after 2, confirmed 3, ok: B 1.00
 func (b *book) show() []string {
@@ -170,7 +170,8 @@ func campaign(id, name string, bid schema.Money) Seen[schema.Campaign] {
 	}}
 }
 
-// without returns an entity with some columns unread. The row keeps its values there, because they must not matter.
+// without returns an entity with some columns unread. The row keeps its values in these columns, because Advance must
+// ignore them.
 func without[R any](s Seen[R], columns ...string) Seen[R] {
 	s.Unread = append(slices.Clip(s.Unread), columns...)
 	return s

@@ -25,8 +25,8 @@ type identity[R any] struct {
 // textField returns a pointer to a text field of a row, which is never NULL.
 type textField[R any] func(*R) *string
 
-// identityOf finds the fields of the key in the row type. It panics if the table lacks one, or if one is neither a text
-// nor a day: then it is not a table of versions.
+// identityOf finds the fields of the key in the row type. It panics if the row type lacks one of the fields, or if a
+// field is neither a text nor a day, because then the table is not a table of versions.
 func identityOf[R any](t schema.TableOf[R]) identity[R] {
 	row := reflect.TypeFor[R]()
 	field := func(column string) textField[R] { return fieldOf[R, string](row, column) }
@@ -86,7 +86,7 @@ func keyText(parts []string) string {
 	return strings.Join(escaped, "/")
 }
 
-// GroupKey returns the key of the group of entities whose keys begin with the part first.
+// GroupKey returns the key of a group of entities, whose keys all begin with the given part.
 func GroupKey(first string) string { return keyText([]string{first, ""}) }
 
 // groupOf returns the key of an entity's group: the first part of the entity's key, and a slash. It is empty if the key

@@ -9,8 +9,9 @@ import (
 	"spendsync/schema"
 )
 
-// Memory is the state of a history that is not in its rows. It is in the manifest, so that the Parquet file changes
-// only if a version does. When versions were last confirmed is in the table of readings, see [schema.Reading].
+// Memory is the part of a history's state that is not in the rows. The manifest contains it, so that the Parquet file
+// changes only if a version changes. The table of readings has the times when versions were last confirmed, see
+// [schema.Reading].
 type Memory struct {
 	// ObservedAt is the instant of the last observation. An earlier observation is refused, and repeating the last one
 	// counts no absence twice.
@@ -18,7 +19,7 @@ type Memory struct {
 	// Missed counts, by key, the consecutive complete listings that lacked the entity.
 	Missed map[string]int `json:"missed,omitempty"`
 	// Never lists, by key, the tracked columns that no run has been able to read yet, sorted. Only keys with the read
-	// state partial have an entry: for stubs and unreadable keys, all columns are meant.
+	// state partial have an entry. Of a stub or an unreadable key, no column was ever read.
 	Never map[string][]string `json:"never,omitempty"`
 
 	// ConfirmedAt and Exceptions are from version 11 of the tables: when the keys were last confirmed. A group whose

@@ -133,8 +133,8 @@ func (m modelEntity) differing(i, j int) (names []string) {
 	return names
 }
 
-// confirmed returns when the state at event i was last confirmed: a deletion by a listing that lacked the key, any
-// other state by a full read, the first read, or the first sight.
+// confirmed returns when the state at event i was last confirmed. A deletion is confirmed by a listing that lacked the
+// key, any other state by a full read, by the first read, or by the event in which the key was first seen.
 func (m modelEntity) confirmed(i int) schema.Instant {
 	for gone := m.deleted(i); i > 0; i-- {
 		e := m[i]
@@ -147,7 +147,7 @@ func (m modelEntity) confirmed(i int) schema.Instant {
 	return m[i].since
 }
 
-// row returns the row that event i writes: before with the values that are known at i.
+// row returns the row that event i writes: the row before, with the values that are known at i.
 func (m modelEntity) row(i int, before schema.Campaign) schema.Campaign {
 	r := before
 	for _, c := range modelTracked {
@@ -253,7 +253,7 @@ func (m model) check(h Versions[schema.Campaign], confirmed map[string]schema.In
 	for _, id := range slices.Sorted(maps.Keys(m)) {
 		want = append(want, m[id].versions(id)...)
 	}
-	// A current row has the confirmation as of when it was written; the last one is in the readings.
+	// A current row has the confirmation as of when it was written; the last confirmation is in the readings.
 	got := slices.Clone(h.Rows)
 	for i := range got {
 		if got[i].IsCurrent {

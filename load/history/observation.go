@@ -12,8 +12,8 @@ type Seen[R any] struct {
 	// Row has the key and all fields that could be read, in canonical form: decimals to scale, lists sorted. Its frame
 	// is ignored.
 	Row R
-	// Unread names the columns that could not be read. Their values in Row are ignored: they keep the last known
-	// values.
+	// Unread names the columns that could not be read. Their values in Row are ignored, and the last known values are
+	// kept.
 	Unread []string
 	// FillsRaw means that the entity differs only by a new key of its JSON: the column raw is updated without a new
 	// version.
@@ -32,9 +32,9 @@ const (
 
 // Observation is what one run read of a table.
 type Observation[R any] struct {
-	// Since and At are when the reading began and ended; the values were true at some moment between. So a version is
-	// valid from At and confirmed as of Since, and the true change is always within (changed_after, valid_from]. A zero
-	// Since means At.
+	// Since and At are when the reading began and ended; the values were true at some moment between the two. So a
+	// version is valid from At and confirmed as of Since, and the true change is always within (changed_after,
+	// valid_from]. A zero Since means At.
 	Since, At schema.Instant
 	RunID     string
 	Seen      []Seen[R] // one element for each entity that was read
@@ -45,8 +45,8 @@ type Observation[R any] struct {
 	// Absence returns why a stored entity was not seen; nil means Unknown for all. For an entity that is deleted
 	// already, Gone confirms the deletion.
 	Absence func(row *R) Absence
-	// Confirmed returns when the current version of a stored entity was last confirmed, if that is known from elsewhere
-	// than its row. It may be nil.
+	// Confirmed returns when the current version of a stored entity was last confirmed, for callers that store this
+	// time outside of the row. It may be nil.
 	Confirmed func(row *R) schema.Instant
 	// Confirm is called with the current version of each entity and the instant of its last confirmation. It may be
 	// nil.
@@ -107,11 +107,11 @@ type advance[R any, P Versioned[R]] struct {
 	table   schema.TableOf[R]
 	tracked columns  // sorted by name
 	names   []string // of the tracked columns
-	fields  columns  // the columns that Seen.Unread may name; set when it first names one
+	fields  columns  // the columns that Seen.Unread may name; nil until they are needed
 	id      identity[R]
 	replay  bool // the observation repeats the last one
 
-	stored   []entity[R]           // in order
+	stored   []entity[R]           // in key order
 	entities []*entity[R]          // the stored entities, and then the new ones
 	next     int                   // index in stored after the entity that was seen last
 	added    map[string]*entity[R] // the new entities, by key

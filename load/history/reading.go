@@ -7,7 +7,7 @@ import (
 	"spendsync/schema"
 )
 
-// unread returns the columns that could not be read. It refuses unknown names: a misspelled one would turn an
+// unread returns the columns that could not be read. It refuses unknown names, because a misspelled name would turn an
 // unreadable field into a NULL.
 func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
 	if len(s.Unread) > 0 && a.fields == nil {
@@ -23,7 +23,7 @@ func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
 	return unread, nil
 }
 
-// carry returns the row with the last known values in the unread columns, or NULL if there are none.
+// carry returns the row with the values of source in the unread columns, or with NULL there if source is nil.
 func (a *advance[R, P]) carry(row, source *R, unread columns) *R {
 	if len(unread) == 0 {
 		return row

@@ -9,8 +9,8 @@ import (
 	"spendsync/schema"
 )
 
-// Readings hold when each part of the settings was last read in full, and, for entities that were not confirmed at that
-// instant, when they were last confirmed.
+// Readings has, for each part of the settings, the instant at which the part was last read in full. An entity that was
+// last confirmed at another instant has an entry of its own.
 type Readings map[schema.Place]schema.Instant
 
 // ReadingsOf returns the readings from the rows of their table.
@@ -22,7 +22,7 @@ func ReadingsOf(rows []schema.Reading) Readings {
 	return r
 }
 
-// Wholes returns only the readings of whole parts.
+// Wholes returns only the readings of whole parts, without the entries of single entities.
 func (r Readings) Wholes() Readings {
 	wholes := Readings{}
 	for p, at := range r {

@@ -24,7 +24,7 @@ type Versions[R any] struct {
 
 // entity is a key with its versions and its part of the memory.
 type entity[R any] struct {
-	stored  []R // the stored versions, oldest first; never written to
+	stored  []R // the versions that this observation closed; closed[0] replaces the last of stored
 	closed  []R // the versions that this observation closed; the first replaces the last of stored
 	current *R  // the newest version: the last of stored, or a new row
 

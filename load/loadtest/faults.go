@@ -11,7 +11,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// Faults is a [durable.FS] over real files in which one call fails, or every call from one on. It syncs nothing.
+// Faults is a [durable.FS] over real files in which one call fails, or that call and every later call. It syncs
+// nothing.
 type Faults struct {
 	At     int // number of the call that fails, from 1; 0: none
 	After  bool
@@ -60,7 +61,7 @@ func (d *Faults) strike(what, path string) error {
 	return &fs.PathError{Op: what, Path: path, Err: d.Errno}
 }
 
-// call makes a call. If it is to fail, the call has its effect nevertheless if After is set.
+// call makes a call of the file system. If After is set, even a call that is to fail has its effect.
 func (d *Faults) call(what, path string, do func() error) error {
 	fault := d.strike(what, path)
 	if fault != nil {

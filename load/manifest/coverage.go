@@ -60,7 +60,7 @@ func (a *Account) DaysUntilUnreachable(d, today schema.Date) int64 {
 }
 
 // state returns the state of day d in the coverage. k is nil if the day was never proven. reachable reports whether the
-// report can still be asked for it.
+// report can still be asked for the day.
 func (k *Day) state(d, today schema.Date, reachable bool) string {
 	switch {
 	case k == nil && reachable:
@@ -77,8 +77,8 @@ func (k *Day) state(d, today schema.Date, reachable bool) string {
 	return schema.StateOpen
 }
 
-// addDoubt sets the reason for which a stored day is partial or doubtful, and whether a person has accepted it: either
-// the day by its date, or each form of doubt up to its size.
+// addDoubt sets the reason why a stored day is partial or doubtful, and whether a person has accepted the day. A person
+// accepts either the date or each form of doubt up to a size.
 func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	why, doubts := k.partialWhy(c.ReportDate, today), k.Doubts()
 	isAccepted := why == ""

@@ -25,6 +25,7 @@ func (k *Day) Doubts() (doubts []Doubt) {
 	if d, ok := k.sumDoubt(); ok && !k.isFarBelow() {
 		doubts = append(doubts, d)
 	}
+	// Only a day that was last read before version 12 of the tables can have RowsDiffer.
 	if k.RowsTotalState == schema.RowsDiffer && !(k.Control == schema.ControlMatched && k.RowsTotal.V <= k.Sums.Rows) {
 		side := "above"
 		if k.RowsTotal.V < k.Sums.Rows {
@@ -49,8 +50,8 @@ func (k *Day) Doubts() (doubts []Doubt) {
 	return doubts
 }
 
-// losses returns the counts that the stored rows of a day lack although an earlier read had them. They have no size:
-// a count that did not come is a warning.
+// losses returns the counts that the stored rows of a day lack although an earlier read had them. A loss has no size,
+// because a count that did not come is only a warning.
 func (k *Day) losses() (losses []Doubt) {
 	for i, column := range history.Counts {
 		if k.Lost[i] > 0 {

@@ -20,7 +20,7 @@ type Encoded struct {
 	AccountFiles map[string][]byte // contents of the new account files, by path
 }
 
-// encoding makes equal values equal bytes.
+// encoding are the options with which equal values are encoded as equal bytes.
 var encoding = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 
 // Encode encodes the root and the loaded accounts in the newest format, and updates m.AccountFiles and the checksum. An
@@ -52,7 +52,7 @@ func (m *Manifest) Encode() (*Encoded, error) {
 	return e, err
 }
 
-// Replaced returns the account files that the new ones replace: all others in their folders.
+// Replaced returns the account files that the new files replace: all other files in the folders of the new files.
 func (e *Encoded) Replaced(d durable.Disk, dir string) (paths []string, err error) {
 	for path := range e.AccountFiles {
 		folder := filepath.Dir(path)

@@ -63,7 +63,8 @@ func write(t testing.TB, path string, b []byte) {
 	}
 }
 
-// TestRead_OfOthers: a missing account file, a newer format, an empty folder. Package load tests damage.
+// TestRead_OfOthers: Read returns the right error for a missing account file, a newer format and an empty folder.
+// Package load tests damage.
 func TestRead_OfOthers(t *testing.T) {
 	dir := t.TempDir()
 	m := large()

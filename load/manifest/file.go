@@ -52,10 +52,10 @@ func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 }
 
 // CountRows compares the number of rows that were read from a file with the published number. err is the error of
-// reading them; unless it is one of the disk, it is damage.
+// reading the rows. An error that does not come from the disk is damage.
 func CountRows(path string, info *File, rows int64, err error) error {
 	if errors.Is(err, durable.ErrStorage) {
-		return err // the disk failed: this says nothing about the file
+		return err // the disk failed, which proves nothing about the file
 	}
 	if err != nil {
 		return durable.Damaged(path, info.Repair(), "%v", err)

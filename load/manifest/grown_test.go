@@ -2,8 +2,8 @@ package manifest
 
 import "testing"
 
-// TestGrownTooMuch lets a DuckDB file of a million rows of 100 bytes grow by dead space: by existing one, and by rows
-// that are about to be replaced.
+// TestGrownTooMuch tests a DuckDB file of a million rows of 100 bytes. Its dead space is of two kinds: space that the
+// file already has, and the space of rows that are about to be replaced.
 func TestGrownTooMuch(t *testing.T) {
 	const mb = 1_000_000
 	for name, c := range map[string]struct {
@@ -28,7 +28,7 @@ func TestGrownTooMuch(t *testing.T) {
 		if got := m.GrownTooMuch(c.dead); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
-		// Without a record of its size when it was built, a file is never rebuilt.
+		// A file without a record of its size when it was built is never rebuilt.
 		if m.Warehouse.BuiltRows = 0; m.GrownTooMuch(c.dead) {
 			t.Errorf("%s: it has grown from an unknown size", name)
 		}

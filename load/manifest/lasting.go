@@ -26,8 +26,8 @@ const maxFacts = 1000
 // Sightings are the facts of one kind that a run observed.
 type Sightings[R any] struct {
 	Rows []R // [Next] sets their schema.Sighting
-	// Looked reports whether the run looked at the subject of a stored fact. If it did and did not observe the fact
-	// again, the fact has ended. Nil means that facts of this kind never end.
+	// Looked reports whether the run looked at the subject of a stored fact. If the run looked and did not observe the
+	// fact again, the fact has ended. Nil means that facts of this kind never end.
 	Looked func(*R) bool
 }
 

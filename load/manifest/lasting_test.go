@@ -7,8 +7,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestNext_Facts: a lasting fact is one line with its first and last sighting; a run that publishes twice counts once;
-// a fact ends when a run looks and does not observe it; facts beyond maxFacts are counted.
+// TestNext_Facts: a lasting fact is one row with its first and last sighting. A run that publishes twice counts once. A
+// fact ends when a run looks and does not observe it. Facts beyond maxFacts are only counted.
 func TestNext_Facts(t *testing.T) {
 	m := New()
 	m.Accounts["acme"] = NewAccount(0)

@@ -18,8 +18,8 @@ import (
 	"spendsync/schema"
 )
 
-// ledgerLine is one line of a ledger file. One of the fields is set. Lines with refused rows, and other lasting facts,
-// are from version 11 of the tables; today the manifest holds these.
+// ledgerLine is one line of a ledger file. At most one of the fields is set: ledgers of version 11 of the tables also
+// have lines with lasting facts, of which only the refused rows are read.
 type ledgerLine struct {
 	Run     *schema.Run        `json:"run,omitempty"`
 	Step    *schema.Step       `json:"step,omitempty"`
@@ -116,8 +116,8 @@ func linesOf(path string, r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// eachLine calls each with every line of a ledger, as text and decoded. Unknown fields are ignored, so that an older
-// binary can read the lines of a newer one.
+// eachLine calls the function each with every line of a ledger, as text and decoded. Unknown fields are ignored, so
+// that an older binary can read the lines of a newer one.
 func eachLine(path string, r io.Reader, each func([]byte, *ledgerLine) error) error {
 	n := 0
 	for line, err := range linesOf(path, r) {
@@ -139,14 +139,14 @@ func eachLine(path string, r io.Reader, each func([]byte, *ledgerLine) error) er
 	return nil
 }
 
-// DecodeLedger decodes all lines of a ledger. path is for errors.
+// DecodeLedger decodes all lines of a ledger. path is only used in errors.
 func DecodeLedger(path string, r io.Reader) (rows LedgerRows, err error) {
 	err = eachLine(path, r, func(_ []byte, l *ledgerLine) error { rows.add(l); return nil })
 	return rows, err
 }
 
-// ReadLedger decodes the lines of a ledger file after its first from bytes, and returns the size of the file. A missing
-// file counts as empty. Besides the result it holds only a line in memory, because a ledger may be large.
+// ReadLedger decodes the lines of a ledger file from the byte offset from, and returns the size of the file. A missing
+// file counts as empty. Besides the result, only one line is in memory, because a ledger may be large.
 func ReadLedger(d durable.Disk, dir, path string, from int64) (rows LedgerRows, size int64, err error) {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil || f == nil {
@@ -167,7 +167,7 @@ func ReadableLedger(d durable.Disk, dir, path string) error {
 	return eachLine(path, io.NewSectionReader(f, 0, size), func([]byte, *ledgerLine) error { return nil })
 }
 
-// ReadPublished decodes the published lines of a ledger file, its first bytes.
+// ReadPublished decodes the lines in the published part of a ledger file. published is the size of that part in bytes.
 func ReadPublished(d durable.Disk, dir, path string, published int64) (rows LedgerRows, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil || f == nil {
@@ -195,7 +195,8 @@ func openLedger(d durable.Disk, dir, path string) (f durable.File, size int64, e
 	return f, size, nil
 }
 
-// CheckLedger compares the published part of a ledger file, its first bytes, with its hash.
+// CheckLedger compares the hash of the published part of a ledger file with sha. published is the size of that part in
+// bytes.
 func CheckLedger(d durable.Disk, dir, path string, published int64, sha string) error {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil {
@@ -229,8 +230,8 @@ func CheckLedgerSize(path string, size, published int64) error {
 	return nil
 }
 
-// ExtendLedger copies a ledger file to another path, to, and adds lines to the copy, which is durable. It returns the
-// hash and size of the copy.
+// ExtendLedger writes a durable file at the path to, with the content of a ledger file and more lines after it. It
+// returns the hash and size of the new file.
 func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha string, size int64, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil {
@@ -256,8 +257,9 @@ func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha strin
 	return w.Finish()
 }
 
-// EventsOf copies the events of a version 11 ledger file to the file to, durably. It returns the refused rows of each
-// day, as the last run recorded them that recorded any.
+// EventsOf copies the events of a version 11 ledger file, which are runs, steps and reported lost days, into a durable
+// file at the path to. For each day it returns the refused rows that the last run with refused rows of the day
+// recorded.
 func EventsOf(d durable.Disk, dir, path, to string) (refused map[schema.Date][]schema.RefusedRow, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil || f == nil {

@@ -74,7 +74,7 @@ type Account struct {
 	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
 
 	// Waiting has, by day, the [history.Day.KeyHash] of a proven read that has less than half of the stored rows or
-	// spend. It is published only if the next proven read has the same hash.
+	// spend. Such a read is published only if the next proven read has the same hash.
 	Waiting map[schema.Date]string `json:"waiting_reads,omitempty"`
 	// Ask is from version 11 of the tables. It is ignored.
 	Ask any `json:"report_ask,omitzero"`
@@ -90,18 +90,18 @@ type Account struct {
 	Own OwnFiles `json:"own_files,omitzero"`
 
 	LastingFacts
-	// EventsOnly means that the ledger files contain only events. Version 11 of the tables also wrote all lasting facts
-	// for each run.
+	// EventsOnly means that the ledger files contain only runs, steps and reported lost days. Version 11 of the tables
+	// also wrote all lasting facts for each run.
 	EventsOnly bool `json:"ledger_events_only,omitempty"`
 	// Memory is the memory of each table of versions, by table name.
 	Memory map[string]history.Memory `json:"memory,omitempty"`
 	// Pinned is the advertiser account that the API key acted on in the first run.
 	Pinned string `json:"pinned_account,omitempty"`
-	// Settled are the campaigns that are archived, which is final, and that have been read completely since. They need
-	// not be read again.
+	// Settled are the campaigns that were read completely after they had been archived, which is final. They need not
+	// be read again.
 	Settled []string `json:"settled_campaigns,omitempty"`
 	// SettledTables is the version of the settings tables for which the Settled campaigns were read. Later versions
-	// have columns that have not been read for them.
+	// have columns that were not read for these campaigns.
 	SettledTables int `json:"settled_tables,omitzero"`
 	// UndescribedKeys and SettledUnclear are from earlier versions of the tables. They are ignored.
 	UndescribedKeys map[string]any `json:"undescribed_keys,omitempty"`
@@ -135,8 +135,9 @@ type ReadOutcome struct {
 	Control string `json:"control_total_state"`
 	// ControlTotal is the service's own sum of the day, as far as it is known.
 	ControlTotal ControlTotal `json:"control_total,omitzero"`
-	// RowsTotal is the number of rows that the service states, and RowsTotalState whether as many came. Both are empty
-	// if the day was read by a version that did not store them.
+	// RowsTotal is the number of rows that the service states, and RowsTotalState is one of [schema.RowsMatched],
+	// [schema.RowsDiffer] and [schema.RowsNone]. Both are empty if the day was read by a version that did not store
+	// them.
 	RowsTotal      schema.Null[int64] `json:"rows_total,omitzero"`
 	RowsTotalState string             `json:"rows_total_state,omitempty"`
 	Meaning
@@ -150,9 +151,10 @@ type Meaning struct {
 	// Unread is the number of rows that are stored with a NULL for a measure that could not be read. Its JSON name is
 	// from a time when this was possible only for conversions.
 	Unread int64 `json:"unread_conversions,omitzero"`
-	// UnreadForms counts these rows by the measure and the form of its value: clicks.boolean.
+	// UnreadForms counts the rows of Unread by measure and form of the value, for example clicks.boolean.
 	UnreadForms map[string]int64 `json:"unread_form_rows,omitempty"`
-	// OldForms are the forms of a day that an earlier version stored, which did not count them.
+	// OldForms are the names of such forms for a day that an earlier version stored. That version did not count rows by
+	// form.
 	OldForms []string `json:"unread_forms,omitempty"`
 	// Pieces are the questions that the replies answer, if the day was read campaign by campaign.
 	Pieces []schema.Piece `json:"pieces,omitempty"`
@@ -224,8 +226,8 @@ func (f *File) Repair() string {
 	return RepairLost
 }
 
-// check returns an error if an account names files outside of the store, which the rest of the package does not check
-// again.
+// check returns an error if an account names files outside of the store. The rest of the package does not check these
+// names again.
 func (a *Account) check(name string) error {
 	if !schema.AccountName.MatchString(name) {
 		return damaged("account %q is not a valid name", name)

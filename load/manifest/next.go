@@ -19,11 +19,11 @@ type Change struct {
 	Unknown []schema.UnknownField         // their sightings are set by [Next]
 	Unread  *Sightings[schema.EntityRead] // nil: unchanged
 	Refused *Sightings[schema.RefusedRow] // nil: unchanged
-	Asked   bool                          // Reach replaces the account's Reach
+	Asked   bool                          // the service was asked, and Reach replaces the account's Reach
 	Waiting map[schema.Date]string        // by day; an empty text removes the entry
 	Reach   int
-	// Seen are the differences that a run has seen, by the names of their notes; those of days follow from Days. Nil
-	// means that the run has not looked.
+	// Seen are the differences that a run has seen, by the names of their notes. Differences of stored days are left
+	// out, because they follow from Days. Nil means that the run has not looked.
 	Seen  map[string]Note
 	Notes []Note    // nil: unchanged
 	Own   *OwnFiles // nil: unchanged

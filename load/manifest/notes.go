@@ -10,10 +10,10 @@ import (
 	"spendsync/schema"
 )
 
-// Note is a form of difference between the stored data and what the service states or promises, for example that its
-// own sum of a day is above the sum of the rows. The data itself is stored: there is no note for a missing day. A note
-// ends every run with exit 4 until the difference is gone or a person accepts it. A note about a day that has no size
-// is a warning.
+// Note records one kind of difference between the stored data and what the service states or promises. For example, the
+// service's own sum of a day is above the sum of the stored rows. A note is about stored data, never about a missing
+// day. Every run ends with exit code 4 until the difference is gone or a person accepts it. A note about days that has
+// no size is only a warning.
 type Note struct {
 	Name    string `json:"name"`    // for example report.day-total.above; the date, if a person accepted a day
 	Message string `json:"message"` // from the last run that saw the difference
@@ -52,7 +52,7 @@ func (n Note) SizeText(size int64) string {
 	return fmt.Sprintf("%d %%", size)
 }
 
-// IsOfDays reports whether the note is about stored days. Those notes follow from the manifest alone.
+// IsOfDays reports whether the note is about stored days. Notes about stored days follow from the manifest alone.
 func (n Note) IsOfDays() bool { return strings.HasPrefix(n.Name, reportForms) }
 
 // isOfOwnFiles reports whether the note is about the operator's own files.
@@ -60,7 +60,7 @@ func (n Note) isOfOwnFiles() bool {
 	return strings.HasPrefix(n.Name, "tracker.") || strings.HasPrefix(n.Name, "payouts.")
 }
 
-// noteLasts is how long a note stays that is not accepted and that no run has seen again.
+// noteLasts is how long a note is kept that is not accepted and that no run has seen again.
 const noteLasts = 7 * 24 * time.Hour
 
 // Notes are notes sorted by name.
@@ -88,7 +88,7 @@ func (all Notes) acceptsDay(d schema.Date, k *Day) bool {
 }
 
 // Accepting returns the notes after accepting name, which is the name of a note or the date of a day, and a sentence
-// about it. ok is false if there is nothing of that name to accept.
+// that describes the acceptance. ok is false if there is nothing of that name to accept.
 func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes Notes, text string, ok bool) {
 	notes = slices.Clone(a.Notes)
 	if day, err := schema.ParseDate(name); err == nil {
@@ -114,8 +114,8 @@ func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes
 	return notes, text, true
 }
 
-// TakingBack returns the notes after taking back the acceptance of name, and a sentence about it. ok is false if name
-// was not accepted. Its unused parameters make it interchangeable with [Account.Accepting].
+// TakingBack returns the notes after taking back the acceptance of name, and a sentence about the change. ok is false
+// if name was not accepted. The unused parameters make TakingBack interchangeable with [Account.Accepting].
 func (a *Account) TakingBack(name string, _ schema.Instant, _ string) (notes Notes, text string, ok bool) {
 	n := a.Notes.named(name)
 	if n == nil || n.Accepted == nil && n.Decision == "" {
@@ -127,8 +127,8 @@ func (a *Account) TakingBack(name string, _ schema.Instant, _ string) (notes Not
 	return notes, "took " + name + " back: it ends runs with exit 4 again", true
 }
 
-// Acceptable returns the names that can be accepted or, if isAccepted is set, those that are accepted and can be taken
-// back.
+// Acceptable returns the names that can be accepted. If isAccepted is set, it returns the accepted names instead, which
+// can be taken back.
 func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []string) {
 	for _, n := range a.Notes {
 		if (n.Accepted != nil || n.Decision != "") == isAccepted {
@@ -146,8 +146,8 @@ func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []strin
 	return names
 }
 
-// see returns the notes after a run. seen are the differences that the run has seen, by name, to which see adds those
-// of the stored days; nil: the run has not looked. A run that publishes twice counts once.
+// see returns the notes after a run. seen are the differences that the run has seen, by name, or nil if the run has not
+// looked. Differences of the stored days are added to seen. A run that publishes twice counts once.
 func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Notes {
 	isRun, all := seen != nil, a.dayNotes()
 	maps.Copy(all, seen)
@@ -155,7 +155,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	for _, n := range a.Notes {
 		if _, seenNow := all[n.Name]; !seenNow && a.stays(n, at) {
 			if !a.Own.finds(n.Name) && !n.IsCount {
-				n.Size = 0 // no such difference now; a run that could not count keeps the last count
+				n.Size = 0 // the difference is gone; a count stays, because this run may not have counted
 			}
 			notes = append(notes, n)
 		}
@@ -178,9 +178,10 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	return notes
 }
 
-// stays reports whether a note is kept although this run has not seen the difference. An accepted note is kept until it
-// is taken back, an accepted day while there is a doubt about it, and a note about the operator's files until they are
-// read without the difference. Other notes about days are not kept, and the rest for a week.
+// stays reports whether a note is kept although this run has not seen the difference. An accepted day is kept as long
+// as the day is partial or doubtful. Any other accepted note is kept until the acceptance is taken back. A note about
+// the operator's files is kept until the files are read without the difference. Of the notes that are not accepted,
+// those about days are not kept, and the others are kept for a week.
 func (a *Account) stays(n Note, at schema.Instant) bool {
 	if day, err := schema.ParseDate(n.Name); err == nil {
 		k := a.Days[day]
@@ -191,8 +192,8 @@ func (a *Account) stays(n Note, at schema.Instant) bool {
 		!n.IsOfDays() && !n.isOfOwnFiles() && at.Time().Sub(n.LastSeenAt.Time()) < noteLasts
 }
 
-// dayNotes returns the notes about the stored days, by name, with the largest difference of each form. It leaves out
-// days that are accepted by date.
+// dayNotes returns one note, by name, for each form of difference that a stored day has. The note has the size of the
+// largest such difference. Days that a person has accepted by date are left out.
 func (a *Account) dayNotes() map[string]Note {
 	notes, days := map[string]Note{}, map[string]int{}
 	for _, day := range a.DayList() {
@@ -225,7 +226,8 @@ type OwnFiles struct {
 	Refused string       `json:"refused,omitempty"` // of version 11 of the tables
 }
 
-// OwnFinding is an error in the operator's own files. It has the name of a note if it can be accepted.
+// OwnFinding is an error in the operator's own files. Note is the name of the note by which a person can accept the
+// error; it is empty if the error cannot be accepted.
 type OwnFinding struct {
 	Message string `json:"message"`
 	Note    string `json:"note,omitempty"`

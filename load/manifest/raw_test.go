@@ -41,7 +41,7 @@ func bomb(t *testing.T, sized bool) []byte {
 }
 
 // TestRawPage_UnpacksNoMoreThanRecorded: a replaced reply is damage by its hash before it is decompressed. If the
-// manifest has its hash, it is decompressed only up to the size that the manifest allows.
+// manifest has the hash of the replaced reply, it is decompressed only up to the size that the manifest allows.
 func TestRawPage_UnpacksNoMoreThanRecorded(t *testing.T) {
 	dir, sized, unsized := t.TempDir(), bomb(t, true), bomb(t, false)
 	z, err := zstd.NewWriter(nil)

@@ -27,8 +27,8 @@ func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
 	return read(d, dir, nil, (*Manifest).AccountNames)
 }
 
-// ReadAccounts is [ReadFrom], but loads only some accounts, as far as the manifest has them. If cached is still
-// published, it returns cached, see [ReadRoot].
+// ReadAccounts is [ReadFrom], but loads only the named accounts that the manifest has. If the manifest cached is still
+// the published one, it returns cached, see [ReadRoot].
 func ReadAccounts(d durable.Disk, dir string, cached *Manifest, accounts ...string) (*Manifest, error) {
 	return read(d, dir, cached, func(*Manifest) []string { return accounts })
 }
@@ -43,7 +43,7 @@ func read(d durable.Disk, dir string, cached *Manifest, choose func(*Manifest) [
 		if loadErr == nil {
 			return m, nil
 		}
-		// If a commit has removed the file meanwhile, the root has changed too.
+		// If a commit has removed the account file meanwhile, the root has changed too.
 		if cached, err = ReadRoot(d, dir, m); err != nil || cached == m {
 			return nil, cmp.Or(err, loadErr)
 		}
@@ -96,7 +96,7 @@ func (m *Manifest) Load(d durable.Disk, dir string, accounts ...string) error {
 }
 
 // readLateManifest is called after manifest.json was not found. It distinguishes an empty folder from a store that has
-// lost its manifest: that is damage, because publishing there would forget which days are proven.
+// lost its manifest. A lost manifest is damage, because publishing there would forget which days are proven.
 func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 	left, err := leftOfStore(d, dir)
 	if err != nil {
@@ -119,8 +119,8 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 }
 
 // leftOfStore returns a part of the folder that only a published generation can have created; empty: there is none. A
-// ledger alone is no such part, because runs that publish nothing also write it, and neither is an empty folder, which
-// may be a new volume.
+// ledger alone does not count, because runs that publish nothing also write ledgers. An empty folder does not count,
+// because it may be a new volume.
 func leftOfStore(d durable.Disk, dir string) (string, error) {
 	if there, err := d.Exists(filepath.Join(dir, WarehouseName)); there || err != nil {
 		return WarehouseName, err
@@ -207,7 +207,7 @@ func Decode(b []byte) (*Manifest, error) {
 var isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // check returns an error if names or paths in a manifest are not as spendsync writes them. The rest of the package
-// relies on it.
+// relies on this check.
 func (m *Manifest) check() error {
 	for name, p := range m.AccountFiles {
 		switch {

@@ -15,9 +15,9 @@ import (
 	"spendsync/schema"
 )
 
-// Ledgers, warehouse.duckdb and account files record the generations that they belong to. If one of them is of a later
-// generation than the manifest, the store was set back: part of it was replaced from an older backup. A run that
-// published then would forget what was stored since, and no later run could notice it.
+// Ledgers, warehouse.duckdb and account files record the generations that they belong to. If one of these files is of a
+// later generation than the manifest, the store was set back: part of the store was replaced from an older backup. A
+// run that published then would forget what was stored since that backup, and no later run could notice the loss.
 
 // RepairLost is the repair of damage that cannot be undone from the rest of the store.
 const RepairLost = "bring the whole data directory back into an empty folder, with 'spendsync pull --all' from the " +
@@ -52,9 +52,9 @@ func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 			"unless a backup has them", lost, m.Generation, by, between)
 }
 
-// Newest returns a part of the store that is newer than the manifest; without a path if there is none. It reads ledgers
-// whose size differs from the manifest, and account files that the manifest does not name. files are the sizes of the
-// files in the store.
+// Newest returns a part of the store that is newer than the manifest; if there is none, the part has no path. It reads
+// ledgers whose size differs from the manifest, and account files that the manifest does not name. files are the sizes
+// of the files in the store.
 func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (NewerPart, error) {
 	part, err := newestInLedgers(d, dir, files, m)
 	if err != nil || part.Path != "" {
@@ -101,8 +101,9 @@ func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int
 	return part, nil
 }
 
-// newestInLedgers returns the newest published generation in the ledgers that is later than the manifest; without a
-// manifest, the newest of all. It skips unreadable lines, which are reported elsewhere.
+// newestInLedgers returns the newest published generation in the ledgers if it is later than the manifest, and
+// otherwise a part without a path. If m is nil, it returns the newest of all. It skips unreadable lines, which are
+// reported elsewhere.
 func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Manifest) (newest NewerPart, err error) {
 	published := int64(0)
 	if m != nil {
@@ -134,8 +135,8 @@ func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Mani
 	return newest, nil
 }
 
-// GrownLedgers returns the accounts, except loaded ones, whose ledgers have grown since the generation was published. A
-// later generation may have added the lines, or a run that published nothing.
+// GrownLedgers returns the accounts, except loaded ones, whose ledgers have grown since the generation was published.
+// Either a later generation or a run that published nothing may have added the lines.
 func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, err error) {
 	for name, p := range m.AccountFiles {
 		if m.Accounts[name] != nil {
@@ -161,8 +162,8 @@ func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, 
 	return accounts, nil
 }
 
-// publishedRuns returns the runs that have published, from the lines of a ledger file after its first from bytes. It
-// skips unreadable lines.
+// publishedRuns returns the runs that have published, from the lines of a ledger file that begin at the byte offset
+// from. It skips unreadable lines.
 func publishedRuns(d durable.Disk, dir, path string, from int64) (runs []schema.Run, err error) {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil || f == nil {

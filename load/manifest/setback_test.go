@@ -95,8 +95,8 @@ func (o *older) newest(t *testing.T, d durable.Disk) (NewerPart, error) {
 	return o.m.Newest(d, o.dir, files)
 }
 
-// TestNewest: a part that is newer than the manifest is found. An unreadable part is not: it is another damage, with
-// another repair.
+// TestNewest: a part that is newer than the manifest is found. An unreadable part is not found, because it is another
+// kind of damage, with another repair.
 func TestNewest(t *testing.T) {
 	const other = "manifest/account=acme/other.json"
 	knows := func(path string, more int64) func(*testing.T, *older) {

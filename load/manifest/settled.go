@@ -3,7 +3,7 @@ package manifest
 import "spendsync/schema"
 
 // SettledCampaigns returns the campaigns that need not be read again. There are none if the tables have gained columns
-// since.
+// since these campaigns were read.
 func (a *Account) SettledCampaigns() []string {
 	if a.SettledTables < settingsTables() {
 		return nil

@@ -14,8 +14,8 @@ import (
 // Folders are the folders below the data directory that hold published files.
 var Folders = []string{"parquet", "raw", "ledger", "manifest", "warehouse"}
 
-// OwnPrefix begins the names of the empty files with which a rename is tested. Readers ignore them, so one that a
-// killed process has left is harmless.
+// OwnPrefix begins the names of the empty files with which a rename is tested. Readers ignore these files, so a file
+// that a killed process has left is harmless.
 const OwnPrefix = ".spendsync-"
 
 // ledgerFile matches the paths of ledger files. A ledger need not be in the manifest, because runs that publish nothing
@@ -46,8 +46,8 @@ func (m *Manifest) Strays(files map[string]int64) (strays []string) {
 	return strays
 }
 
-// FilesIn returns the sizes of the files in the published folders by path: of the given accounts, or of all if none is
-// given. A link counts as a file, which is a stray because published files are not links.
+// FilesIn returns the sizes of the files in the published folders, by path. It returns the files of the given accounts,
+// or of all accounts if none is given. A link counts as a file. Published files are not links, so the link is a stray.
 func FilesIn(d durable.Disk, dir string, accounts ...string) (map[string]int64, error) {
 	files := map[string]int64{}
 	for _, folder := range Folders {
@@ -58,7 +58,8 @@ func FilesIn(d durable.Disk, dir string, accounts ...string) (map[string]int64, 
 	return files, nil
 }
 
-// AddFiles adds the sizes of the files below a folder to files: of the given accounts, or of all if accounts is nil.
+// AddFiles adds the sizes of the files below a folder to files. It adds the files of the given accounts, or of all
+// accounts if accounts is nil.
 func AddFiles(d durable.Disk, dir, folder string, accounts []string, files map[string]int64) error {
 	entries, err := d.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

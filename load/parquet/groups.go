@@ -14,9 +14,9 @@ import (
 	"spendsync/schema"
 )
 
-// cut defines how the rows of a grouped table are divided into row groups: before the first group that begins after
-// least rows, and within a group after most rows. So a row group depends only on its own rows, and equal rows give
-// equal row groups.
+// cut defines where a new row group begins in the file of a grouped table. A row group ends before the next group once
+// it has at least the number least of rows, and within a group once it has the number most of rows. So a row group
+// depends only on its own rows, and equal rows give equal row groups.
 type cut struct{ least, most int64 }
 
 // ofGroups is the cut of all files. It bounds the number of row groups, because each takes about 3 KB of the file's
@@ -26,7 +26,7 @@ var ofGroups = cut{16 << 10, rowsPerGroup}
 // cutKey is the metadata key that records cut.least in a file.
 const cutKey = "spendsync.row_group_rows"
 
-// WriteRows writes rows as [Write] does, but divides those of a [schema.Grouped] table by [cut].
+// WriteRows writes rows as [Write] does. The rows of a [schema.Grouped] table are divided into row groups by [cut].
 func WriteRows[R any](out io.Writer, t schema.TableOf[R], rows iter.Seq[R]) (int64, error) {
 	if t.Group() == nil {
 		return Write(out, t.Table, RecordsOf(t, rows))
@@ -40,9 +40,10 @@ func WriteRows[R any](out io.Writer, t schema.TableOf[R], rows iter.Seq[R]) (int
 	return w.close()
 }
 
-// ReplaceGroups copies the file at path to out with other rows in the named groups: replace returns them, given the
-// stored rows of the group, of which a new group has none. names must be sorted. Row groups without a named group are
-// copied byte by byte, so the cost depends on the named groups. An empty path means a file without rows.
+// ReplaceGroups copies the file at path to out and replaces the rows of the named groups. For each named group it calls
+// replace with the stored rows, or with none for a new group, and writes the rows that replace returns. names must be
+// sorted. Row groups without a named group are copied byte by byte, so the cost depends on the named groups. An empty
+// path means a file without rows.
 func ReplaceGroups[R any](out io.Writer, d durable.Disk, path string, t schema.TableOf[R], names []string,
 	replace func(name string, stored []R) ([]R, error)) (rows int64, err error) {
 	return replaceGroups(newGroupWriter(out, t, ofGroups), d, path, names, replace)
@@ -111,7 +112,8 @@ func (w *groupWriter[R]) add(row *R) error {
 	return w.write()
 }
 
-// write writes the batch. Batches begin at the start of the row group, so its pages depend only on its own rows.
+// write writes the batch. The first batch begins at the start of the row group, so the pages of a row group depend only
+// on its own rows.
 func (w *groupWriter[R]) write() error {
 	rec := w.table.Record(memory.DefaultAllocator, w.batch)
 	defer rec.Release()
@@ -155,8 +157,8 @@ type replacement[R any] struct {
 	names    []string // the named groups that are still to come, sorted
 	replace  func(name string, stored []R) ([]R, error)
 	group    string // the group that is being read
-	isOther  bool   // this group is replaced
-	stored   []R    // its stored rows, if it is replaced
+	isOther  bool   // the group that is being read is a named one
+	stored   []R    // the stored rows of the group, if it is a named one
 	hasGroup bool
 }
 
@@ -209,8 +211,8 @@ func (r *replacement[R]) addAll(rows []R) error {
 	return nil
 }
 
-// beginGroup is called with the group of every stored row. If it is a new group, it ends the former one and adds the
-// named groups that come before it.
+// beginGroup is called with the group of every stored row. When a new group begins, it ends the group before and adds
+// those named groups that are not stored and sort before the new group.
 func (r *replacement[R]) beginGroup(name string) error {
 	if r.hasGroup && name == r.group {
 		return nil
@@ -235,7 +237,8 @@ func (r *replacement[R]) beginGroup(name string) error {
 	return nil
 }
 
-// endGroup adds the new rows of the group that was read, if it is replaced.
+// endGroup is called after the last stored row of a group. If the group is one of the named groups, it writes the new
+// rows of the group.
 func (r *replacement[R]) endGroup() error {
 	if !r.isOther {
 		return nil
@@ -245,7 +248,7 @@ func (r *replacement[R]) endGroup() error {
 	return err
 }
 
-// give adds the rows that replace returns for a group.
+// give writes the rows that replace returns for a group.
 func (r *replacement[R]) give(name string, stored []R) error {
 	rows, err := r.replace(name, stored)
 	for i := range rows {
@@ -256,7 +259,8 @@ func (r *replacement[R]) give(name string, stored []R) error {
 	return err
 }
 
-// rowGroup is a row group of a file, or all row groups if the file has another cut or version and none can be copied.
+// rowGroup is a row group of a stored file. If the file has another cut or version, no row group can be copied, and one
+// rowGroup stands for all row groups of the file.
 type rowGroup struct {
 	rows        []parquet.RowGroup
 	canCopy     bool

@@ -80,8 +80,8 @@ func rowsOf[R any](f *file, t schema.TableOf[R], groups []parquet.RowGroup) iter
 	})
 }
 
-// batchesOf reads each batch of rows into a buffer that room returns. The buffer must be zeroed, because a NULL leaves
-// its field unchanged.
+// batchesOf reads each batch of rows into a buffer that the function room returns. The buffer must be zeroed, because a
+// NULL leaves the field in the buffer unchanged.
 func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		for left := f.rows; left > 0; {
@@ -99,7 +99,7 @@ func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter
 	}
 }
 
-// fill reads the next rows, column by column. If they are the last ones, it returns an error if values are left.
+// fill reads the next rows, column by column. If last is set, it returns an error if the file has more values.
 func fill[R any](f *file, t schema.TableOf[R], rows []R, last bool) error {
 	for i := range f.columns {
 		c := &f.columns[i]
@@ -171,8 +171,8 @@ func Version(d durable.Disk, path string) (version int, err error) {
 	return version, nil
 }
 
-// Added returns the tracked columns that were added to the table after a file was written, so that no row of the file
-// has been read with them.
+// Added returns the tracked columns that were added to the table after a file was written. No row of the file has a
+// value for them.
 func Added(d durable.Disk, path string, t *schema.Table) (names []string, err error) {
 	version, err := Version(d, path)
 	for _, c := range t.Tracked() {
@@ -191,7 +191,7 @@ type watchedFile struct {
 
 func (f *watchedFile) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, errors.New("it is too short") // it has no room for a footer
+		return 0, errors.New("it is too short") // the file has no room for a footer
 	}
 	n, err := f.File.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -211,7 +211,7 @@ type file struct {
 	values  []parquet.Value // buffer
 }
 
-// open opens a file of a table. If the file is older than some columns, they are read as NULL.
+// open opens a file of a table. Columns that the file lacks, because they are newer than the file, are read as NULL.
 func open(d durable.Disk, path string, t *schema.Table) (*file, error) {
 	opened, err := d.Open(path)
 	if err != nil {
@@ -276,7 +276,7 @@ func (f *file) unread(err error) error {
 	return err
 }
 
-// record reads the next rows of all columns. If they are the last ones, it returns an error if values are left.
+// record reads the next rows of all columns. If last is set, it returns an error if the file has more values.
 func (f *file) record(rows int64, last bool) (arrow.Record, error) {
 	arrays := make([]arrow.Array, len(f.columns))
 	defer func() {
@@ -327,7 +327,7 @@ type columnReader struct {
 	values parquet.ValueReader // of the current page
 }
 
-// read passes the next n values to give, using the buffer values.
+// read passes the next n values to the function give. values is a buffer.
 func (c *columnReader) read(n int, values []parquet.Value, give func([]parquet.Value)) error {
 	for n > 0 {
 		got, err := c.some(values[:min(n, len(values))])

@@ -1,7 +1,7 @@
-// Package quarantine stores the replies of days that could not be proven, until the day is proven, they are too old, or
-// there are too many. For each day it has the latest refused replies and, for each account that they may belong to, the
-// latest complete ones. The quarantine belongs to no generation: nothing that is published depends on it, and it may be
-// deleted.
+// Package quarantine stores the replies of days that could not be proven. Replies are kept until the day is proven, the
+// replies are too old, or the account has too many. For each day it has the latest replies that did not prove the day.
+// If complete replies may belong to another account, it has the latest complete replies for each such account. The
+// quarantine belongs to no generation: nothing that is published depends on it, and it may be deleted.
 package quarantine
 
 import (
@@ -63,10 +63,11 @@ type Day struct {
 	folder string // name of the day's folder
 }
 
-// supersedes reports whether d replaces a stored day of the same date. A withheld day is replaced only by one of the
-// same account: by one that shares a campaign, since campaign IDs are unique across accounts.
+// supersedes reports whether d replaces a stored day of the same date. A withheld day is replaced only by a day of the
+// same account. Two days are of the same account if they share a campaign, because campaign IDs are unique across
+// accounts.
 func (d Day) supersedes(stored Day) bool {
-	// pages are worth more than a mere refusal
+	// pages prove more than an error reply
 	if d.Withheld != stored.Withheld || len(d.Pages) == 0 && len(stored.Pages) > 0 {
 		return false
 	}
@@ -104,8 +105,8 @@ type Packed struct {
 // at returns the path of a day's folder.
 func (f Folder) at(folder string) string { return filepath.Join(f.Dir, FolderOf(f.Account), folder) }
 
-// Put stores the replies of a day. They count once about.json exists, which is written last. Then Put removes the
-// stored days that d supersedes.
+// Put stores the replies of a day. It writes about.json last, and the replies do not count before that file exists.
+// Then Put removes the stored days that d supersedes.
 func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
 	stored, broken, err := f.of(d.Date)
 	if err != nil {
@@ -155,7 +156,7 @@ func (f Folder) write(d Day, replies iter.Seq2[Packed, error]) (Day, error) {
 	if err != nil {
 		return d, err
 	}
-	// So that no power loss leaves about.json without the replies.
+	// Sync first, so that no power loss leaves about.json without the replies.
 	if err := f.Disk.SyncDir(dir); err != nil {
 		return d, err
 	}
@@ -245,7 +246,7 @@ func (f Folder) Remove(day schema.Date) error {
 	return err
 }
 
-// remove removes a folder. It removes about.json first, because replies without it do not count.
+// remove removes a folder. It removes about.json first, because replies without about.json do not count.
 func (f Folder) remove(folder string) error {
 	dir := f.at(folder)
 	exists, err := f.Disk.Exists(dir)
@@ -255,7 +256,7 @@ func (f Folder) remove(folder string) error {
 	if err := f.Disk.RemoveIfThere(filepath.Join(dir, aboutName)); err != nil {
 		return err
 	}
-	// So that no power loss brings about.json back without the replies.
+	// Sync first, so that no power loss brings about.json back without the replies.
 	if err := f.Disk.SyncDir(dir); err != nil {
 		return err
 	}

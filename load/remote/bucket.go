@@ -46,11 +46,12 @@ type storage interface {
 	replace(ctx context.Context, name, tag string, c content) error
 	copy(ctx context.Context, to, from string) error
 	list(ctx context.Context, prefix string) iter.Seq2[object, error]
-	// remove removes objects. Missing ones are no error.
+	// remove removes objects. A missing object is not an error.
 	remove(ctx context.Context, names []string) error
 	// sync makes written objects durable, as is necessary before the pointer names them.
 	sync(names []string) error
-	// lock excludes other pushes and waits for their end, if the storage is a folder, which has no conditional writes.
+	// lock excludes other pushes and waits until a running push has ended. Only a folder needs the lock, because it has
+	// no conditional writes.
 	lock(ctx context.Context, wait time.Duration) (unlock func() error, err error)
 	failed(ctx context.Context, name string, err error) error
 }
@@ -134,7 +135,7 @@ func (b *Bucket) Traffic() Traffic {
 	return Traffic{b.traffic.requests.Load(), b.traffic.sent.Load(), b.traffic.received.Load()}
 }
 
-// read reads an object into memory. A larger one than limit is damage.
+// read reads an object into memory. An object larger than limit is damage.
 func (b *Bucket) read(ctx context.Context, name string, limit int64) (text []byte, info object, err error) {
 	err = b.get(ctx, name, func(opened object, r io.Reader) (err error) {
 		info = opened

@@ -78,7 +78,8 @@ func (e *Error) Unwrap() []error {
 	return []error{e.kind}
 }
 
-// codes are the kinds of S3's error codes. They take precedence over the status, in which servers differ.
+// codes maps S3's error codes to our errors. A code takes precedence over the HTTP status, because servers differ in
+// the status.
 var codes = map[string]error{
 	"NoSuchBucket": ErrAddress, "InvalidBucketName": ErrAddress, "PermanentRedirect": ErrAddress,
 	"AuthorizationHeaderMalformed": ErrAddress, "IllegalLocationConstraintException": ErrAddress,
@@ -91,7 +92,7 @@ var codes = map[string]error{
 	"XAmzContentSHA256Mismatch": ErrUnavailable, "BadDigest": ErrUnavailable, // corrupted in transit
 }
 
-// statuses are the kinds of HTTP statuses, for replies without a known code.
+// statuses maps HTTP statuses to our errors, for replies without a known code.
 var statuses = map[int]error{
 	http.StatusNotFound: errNotFound, http.StatusForbidden: ErrDenied,
 	http.StatusUnauthorized: ErrDenied, http.StatusPreconditionFailed: errChanged, http.StatusConflict: errChanged,
@@ -99,7 +100,7 @@ var statuses = map[int]error{
 	http.StatusMethodNotAllowed: ErrLacking,
 }
 
-// means returns the kind of an error of S3: err is the original error.
+// means returns which of our errors an error of S3 corresponds to. err is the original error.
 func (e *Error) means(err error) error {
 	code, hasCode := codes[e.Code]
 	status, hasStatus := statuses[e.Status]

@@ -66,8 +66,8 @@ func killed(t *testing.T, task string, after time.Duration) bool {
 	return err != nil
 }
 
-// TestKills: pushes and pulls that are killed at random moments leave the former generation or the new one, and later
-// ones succeed as if undisturbed.
+// TestKills: pushes and pulls that are killed at random moments leave the former generation or the new one. Later
+// pushes and pulls succeed as if undisturbed.
 func TestKills(t *testing.T) {
 	schematest.Long(t) // TestPush_DiesAtEveryRequest and TestPull_DiesAtEveryRequest try each request
 	kills := schematest.Times(0, 12, 30)
@@ -88,7 +88,7 @@ func TestKills(t *testing.T) {
 			}
 			for _, task := range tasks {
 				began, after := time.Now(), time.Duration(0)
-				if i%9 < 8 { // the others are not killed: a folder that never advances loses touch with the bucket
+				if i%9 < 8 { // every ninth time, let it finish, or the folder would fall too far behind
 					after = time.Duration(1 + rand.Int64N(int64(takes[task])))
 				}
 				if killed(t, task, after) {

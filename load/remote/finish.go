@@ -17,7 +17,7 @@ import (
 )
 
 // abandonedAfter is the age from which a DuckDB file, list or page is removed although it is of a later generation than
-// the pointer. A younger one may belong to a push that has not written its pointer yet.
+// the pointer. A younger object may belong to a push that has not written its pointer yet.
 const abandonedAfter = 24 * time.Hour
 
 // readPushed reads pushed.json; the result is empty if no push has completed.
@@ -54,8 +54,8 @@ func (p *push) finish(ctx context.Context, pointer *seen, state *pushed) error {
 	return p.put(ctx, pushedName, textOf("application/json", text))
 }
 
-// mirror updates the files below parquet/ and index.html to the pointer's generation. If another push has written a
-// pointer meanwhile, this push may have overwritten newer files, so it starts again from that pointer.
+// mirror updates the files below parquet/ and index.html to the pointer's generation. If another push has written a new
+// pointer meanwhile, this push may have overwritten newer files, so mirror starts again from the new pointer.
 func (p *push) mirror(ctx context.Context, pointer *seen, state *pushed) (*seen, error) {
 	shown, err := p.shownBefore(ctx, state)
 	if err != nil {
@@ -95,7 +95,7 @@ func (p *push) mirror(ctx context.Context, pointer *seen, state *pushed) (*seen,
 }
 
 // shownBefore returns the files that are below parquet/ now: those of the generation that the last completed push has
-// put there. If that is unknown, or Full is set, it lists them, and their content is unknown.
+// put there. If that generation is unknown, or Full is set, it lists the files, and their content is unknown.
 func (p *push) shownBefore(ctx context.Context, state *pushed) (map[string]File, error) {
 	if state.Pointer != nil && !p.Full {
 		l, err := p.readListOnce(ctx, state.Pointer.Entry)
@@ -121,7 +121,7 @@ func (p *push) listShown(ctx context.Context) (map[string]File, error) {
 	return shown, nil
 }
 
-// show brings the files below parquet/ from shown to wanted.
+// show replaces the files below parquet/, which are shown now, by the wanted files.
 func (p *push) show(ctx context.Context, wanted, shown map[string]File) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
@@ -155,8 +155,9 @@ func parquetOf(l *list) map[string]File {
 
 func dayOf(pointer *Pointer) schema.Date { return schema.DateOf(pointer.PublishedAt.Time()) }
 
-// sweep removes the objects that no readable generation names: they are of retired generations, or of pushes that died
-// or were overtaken. It leaves objects that a concurrent push from the same pointer may have written.
+// sweep removes the objects that no readable generation names. They belong to generations that are no longer kept, or
+// to pushes that died or were overtaken. sweep leaves objects that a concurrent push from the same pointer may have
+// written.
 func (p *push) sweep(ctx context.Context, pointer *seen) error {
 	needed := map[string]bool{}
 	for _, e := range pointer.Generations {
@@ -187,8 +188,8 @@ func (p *push) sweep(ctx context.Context, pointer *seen) error {
 	return p.removeAll(ctx, unnamed)
 }
 
-// mayBeUsed reports whether a push from the pointer from may have written an object. Objects by hash are in a folder
-// named after that pointer; other objects are named after a generation.
+// mayBeUsed reports whether a push that started from the given pointer may have written an object. An object that is
+// named by a hash is in a folder named after that pointer. Any other object is named after a generation.
 func mayBeUsed(o object, folder string, from *seen) bool {
 	if folder == objectFolder || folder == restoreFolder {
 		return strings.HasPrefix(o.name, folder+from.base()+"/")

@@ -107,8 +107,8 @@ func (f *folder) writeFrom(ctx context.Context, name string, from io.Reader) err
 	return f.failed(ctx, name, err)
 }
 
-// source is a reader that fails when its context ends, and that records its error, to distinguish it from an error of
-// the destination.
+// source is a reader that fails when its context ends. It records its error, so that the error can be distinguished
+// from an error of the destination.
 type source struct {
 	ctx  context.Context
 	from io.Reader

@@ -18,8 +18,8 @@ import (
 )
 
 // TestStorages_ThatLackSomething: a proxy removes features that some storages do not have. Push and pull work
-// nevertheless, with a warning if they must rely on something unchecked; a missing feature that is indispensable is
-// named.
+// nevertheless, and warn if they must rely on something unchecked. If the missing feature is indispensable, the error
+// names the feature.
 func TestStorages_ThatLackSomething(t *testing.T) {
 	refuse := func(w http.ResponseWriter, status int, code, says string) bool {
 		w.WriteHeader(status)
@@ -99,7 +99,8 @@ func TestStorages_ThatLackSomething(t *testing.T) {
 	})
 }
 
-// TestGoogle: gs:// uses Google's S3 endpoint, without conditional writes; without HMAC keys there are no credentials.
+// TestGoogle: gs:// uses Google's S3 endpoint, without conditional writes. Without HMAC keys the push fails for lack of
+// credentials.
 func TestGoogle(t *testing.T) {
 	p, s := newS3(t), newStore(t)
 	u := strings.Replace(p.url, "s3://", "gs://", 1) + "?endpoint=" + urlOf(p)

@@ -7,8 +7,8 @@ import (
 	"spendsync/schema"
 )
 
-// continues returns an error if a store does not continue the history in the bucket: if none of its ledgers contains
-// the run that published the bucket's generation.
+// continues returns an error if a store does not continue the history in the bucket, which means that none of the
+// store's ledgers contains the run that published the bucket's generation.
 func continues(dir string, m *manifest.Manifest, pointer *Pointer) error {
 	isPublisher := func(r *schema.Run) bool { return r.RunID == pointer.RunID }
 	for _, account := range m.AccountNames() {

@@ -58,7 +58,7 @@ type Entry struct {
 	Manifest string `json:"manifest_sha256"`
 }
 
-// Pointer is current.json.
+// Pointer is the content of current.json.
 type Pointer struct {
 	Format        int `json:"format"`
 	SchemaVersion int `json:"schema_version"`
@@ -88,12 +88,12 @@ type list struct {
 	Files      []File `json:"files"`
 }
 
-// pushed is pushed.json: the last pointer for which [push.finish] is done.
+// pushed is the content of pushed.json: the last pointer for which [push.finish] is done.
 type pushed struct {
 	Pointer *Pointer `json:"pointer"`
 }
 
-// seen is a pointer with the object that it was read from.
+// seen is a pointer together with the object from which it was read.
 type seen struct {
 	*Pointer
 	text []byte

@@ -21,7 +21,7 @@ import (
 	"spendsync/schema"
 )
 
-// pullTries is the number of attempts of a pull. It starts again if its generation was removed from the bucket
+// pullTries is the number of attempts of a pull. A pull starts again if its generation was removed from the bucket
 // meanwhile.
 const pullTries = 5
 
@@ -135,7 +135,7 @@ func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, pointer 
 	return done, nil
 }
 
-// missingIn returns files as the type that load.Copy needs, and those of them that the folder lacks.
+// missingIn converts files to the type that load.Copy needs, and also returns the files that the folder lacks.
 func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.SnapshotFile, missing []File,
 	err error) {
 	for _, f := range files {
@@ -144,7 +144,8 @@ func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.S
 			return nil, nil, err
 		}
 		wanted = append(wanted, f.snapshot())
-		// manifest.json is the last of files. It is also fetched if any other file is.
+		// The last of the files, manifest.json, is fetched even if it is present, as soon as the folder lacks any other
+		// file or changes its kind: the commit needs it staged.
 		if !isPresent || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
 			missing = append(missing, f)
 		}
@@ -219,8 +220,9 @@ func (b *Bucket) choose(pointer *Pointer, o PullOptions) (Entry, error) {
 	return Entry{}, fmt.Errorf("%s: %w; it has %s", selection, ErrNoGeneration, strings.Join(available, ", "))
 }
 
-// mayBecome returns an error if the folder is a store with a generation that the bucket does not have, which would be
-// lost. It also returns an error if a copy for readers would go back to an older generation that was not selected.
+// mayBecome returns an error if the folder is a store with a generation that the bucket does not have, because that
+// generation would be lost. It also returns an error if a copy for readers would go back to an older generation that
+// was not selected.
 func mayBecome(c *load.Copy, pointer *Pointer, e Entry, o PullOptions) error {
 	number, root := c.Generation()
 	if !c.IsStore() {
@@ -264,7 +266,7 @@ func (o PullOptions) wanted(all []File) (files []File) {
 	return files
 }
 
-// fetch stages the files that are not staged yet, several at a time. It begins with the largest ones, which take
+// fetch stages the files that are not staged yet, several at a time. It begins with the largest files, which take
 // longest.
 func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched int, err error) {
 	g, ctx := errgroup.WithContext(ctx)
@@ -292,8 +294,8 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 	return fetched, g.Wait()
 }
 
-// Watch pulls whenever the pointer has changed, until the context ends or wait returns an error. After every look at
-// the pointer it calls each with the result: nil and nil means that nothing has changed. It goes on after errors.
+// Watch pulls whenever the pointer has changed, until the context ends or wait returns an error. Each time it has read
+// the pointer, it calls each with the result: nil and nil means that nothing has changed. Watch continues after errors.
 func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Context) error,
 	each func(*Pulled, error)) error {
 	var followed []byte

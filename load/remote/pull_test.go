@@ -36,8 +36,8 @@ func spend(t testing.TB, dir string) string {
 	return ""
 }
 
-// TestPull_KeepsACopyForReaders: a copy has only the selected files, no command publishes to it, and a store never
-// becomes one.
+// TestPull_KeepsACopyForReaders: a copy has only the selected files, no command publishes to a copy, and a store never
+// becomes a copy.
 func TestPull_KeepsACopyForReaders(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s, dir := newStore(t), t.TempDir()
@@ -77,7 +77,7 @@ func TestPull_KeepsACopyForReaders(t *testing.T) {
 		if got := spend(t, dir); got != "3.500000" {
 			t.Errorf("spend is %s", got)
 		}
-		// Without the Parquet files again, and the previous generation: no other file stays.
+		// Pull the previous generation without the Parquet files: no other file stays.
 		if _, err := p.pull(PullOptions{Dir: dir, Generation: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestPull_KeepsACopyForReaders(t *testing.T) {
 	})
 }
 
-// TestPull_AgainFetchesNothing: except a damaged file of the folder.
+// TestPull_AgainFetchesNothing: a second pull fetches no file, unless a file of the folder is damaged.
 func TestPull_AgainFetchesNothing(t *testing.T) {
 	p, s, dir := newS3(t), newStore(t), t.TempDir()
 	s.publish(100, 200)
@@ -120,13 +120,13 @@ func TestPull_AgainFetchesNothing(t *testing.T) {
 			break
 		}
 	}
-	if done, err := p.pull(PullOptions{Dir: dir, All: true}); err != nil || done.Files != 2 { // and the manifest
+	if done, err := p.pull(PullOptions{Dir: dir, All: true}); err != nil || done.Files != 2 { // with the manifest
 		t.Errorf("%+v, %v", done, err)
 	}
 	checkStore(t, dir, s.published())
 }
 
-// TestPull_RefusesAStoreThatTheBucketDoesNotKnow: its generation would be lost.
+// TestPull_RefusesAStoreThatTheBucketDoesNotKnow: a pull over such a store would lose its generation.
 func TestPull_RefusesAStoreThatTheBucketDoesNotKnow(t *testing.T) {
 	p, s := newFolder(t), newStore(t)
 	s.publish(100)
@@ -230,8 +230,8 @@ func TestPull_RefusesANewerBucket(t *testing.T) {
 	}
 }
 
-// TestWatch_FollowsThePointer: it makes one request if nothing has changed, and goes on after a storage has failed for
-// a while.
+// TestWatch_FollowsThePointer: Watch makes one request if nothing has changed, and continues after a storage has failed
+// for a while.
 func TestWatch_FollowsThePointer(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s, dir := newStore(t), t.TempDir()

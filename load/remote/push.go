@@ -24,8 +24,8 @@ import (
 // transfers is the number of concurrent transfers.
 const transfers = 8
 
-// pushTries is the number of attempts of a push. It starts again if another push has changed the bucket, or the store
-// has published.
+// pushTries is the number of attempts of a push. A push starts again if another push has changed the bucket, or if the
+// store has published.
 const pushTries = 8
 
 // PushOptions select the store to push.
@@ -38,7 +38,7 @@ type PushOptions struct {
 	Page     func(ctx context.Context) (page []byte, err error)
 	LockWait time.Duration // limit for waiting on another push to a folder
 	Log      *slog.Logger
-	// Pause waits before the store is read again after it has published; nil: 200 ms.
+	// Pause is called before a push starts again because the store has published in the middle of it. Nil: wait 200 ms.
 	Pause func(context.Context) error
 }
 
@@ -171,7 +171,8 @@ func (p *push) run(ctx context.Context) (*Pushed, error) {
 func (p *push) before(ctx context.Context) (*seen, error) {
 	pointer, err := p.readPointer(ctx)
 	if p.AcceptLoss && errors.Is(err, durable.ErrDamaged) {
-		// Its generations are unknown, so they are given up.
+		// A damaged pointer does not show which generations it names. The loss of all of them is accepted, so remove
+		// the pointer, as if nothing had been pushed.
 		return nil, p.remove(ctx, []string{pointerName})
 	}
 	return pointer, err
@@ -243,8 +244,8 @@ func (p *push) publish(ctx context.Context, former *seen) (*seen, error) {
 	return &seen{Pointer: next, text: text}, p.sync([]string{pointerName})
 }
 
-// replacePointer writes the pointer if the present one has a tag. If the storage does not support conditions, it reads
-// and compares the pointer right before writing.
+// replacePointer writes the pointer if the present pointer has the given tag. If the storage does not support
+// conditions, it reads and compares the present pointer right before writing.
 func (p *push) replacePointer(ctx context.Context, tag string, text []byte) error {
 	c := textOf("application/json", text)
 	err := p.replace(ctx, pointerName, tag, c)
@@ -265,8 +266,8 @@ func (p *push) replacePointer(ctx context.Context, tag string, text []byte) erro
 	return err
 }
 
-// afterRefusal checks whether a refused pointer was written nevertheless: if the reply to the first attempt was lost,
-// the next attempt finds the pointer that the first one has written, and is refused.
+// afterRefusal checks whether a refused pointer was written nevertheless. If the reply to the first attempt was lost,
+// the second attempt finds the pointer that the first attempt has written, and is refused.
 func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen, error) {
 	if !errors.Is(err, errChanged) && !errors.Is(err, ErrUnavailable) {
 		return nil, err
@@ -279,8 +280,8 @@ func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen,
 	return nil, err
 }
 
-// upload uploads the files that the bucket lacks, and returns all files with their objects. The bucket has the objects
-// that the pointer's list names, and those that an interrupted push from the same pointer has left.
+// upload uploads the files that the bucket lacks, and returns all files with their objects. The bucket already has the
+// objects that the pointer's list names, and objects that an interrupted push from the same pointer has left.
 func (p *push) upload(ctx context.Context, former *seen) ([]File, error) {
 	base, objects := "first", map[string]string{}
 	if former != nil {
@@ -310,8 +311,8 @@ func (p *push) upload(ctx context.Context, former *seen) ([]File, error) {
 	return p.putFiles(ctx, base, objects, leftSizes)
 }
 
-// putFiles is the second part of [push.upload]. objects are those that the pointer's list names, by folder and hash.
-// leftSizes are the sizes of other objects, by name.
+// putFiles is the second part of [push.upload]. objects are the objects that the pointer's list names, by folder and
+// hash. leftSizes are the sizes of other objects, by name.
 func (p *push) putFiles(ctx context.Context, base string, objects map[string]string, leftSizes map[string]int64) (
 	[]File, error) {
 	g, ctx := errgroup.WithContext(ctx)

@@ -314,8 +314,8 @@ func TestPush_NamesADamagedFile(t *testing.T) {
 	})
 }
 
-// TestPush_Retains: the bucket keeps all generations of a day and one for each day of a week, and no objects of other
-// ones.
+// TestPush_Retains: the bucket keeps all generations of a day and one for each day of a week. It keeps no objects of
+// other generations.
 func TestPush_Retains(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -357,7 +357,7 @@ func TestRetain(t *testing.T) {
 	if len(kept) != 24+7 {
 		t.Errorf("%d are kept of hourly generations", len(kept))
 	}
-	// Applied every hour, as by pushes, the same days stay.
+	// If retain runs every hour, as pushes do, it keeps the same days.
 	var hourly []Entry
 	for _, e := range slices.Backward(all) {
 		hourly = retain(slices.Insert(hourly, 0, e))
@@ -528,7 +528,7 @@ func TestPush_RepairsUnreadablePointerAndList(t *testing.T) {
 }
 
 // TestFolder_ShowsWholeObjects: an object gets its name only when it is complete, and the next push removes the staged
-// files of a dead one.
+// files of a dead push.
 func TestFolder_ShowsWholeObjects(t *testing.T) {
 	p, s := newFolder(t), newStore(t)
 	s.publish(100)

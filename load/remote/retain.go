@@ -6,8 +6,8 @@ import (
 	"spendsync/schema"
 )
 
-// keepAll is how long all generations stay readable. Before that, the last generation of each day stays readable for
-// keepDaily days.
+// keepAll is the age up to which all generations stay readable. Of older generations, the last one of each day stays
+// readable for keepDaily days.
 const (
 	keepAll   = 24 * time.Hour
 	keepDaily = 7

@@ -24,8 +24,8 @@ import (
 
 // s3 is a bucket of Amazon, of Google, or of another server with the S3 protocol.
 //
-// It uses only requests that all servers support: bodies in one piece with their SHA-256 in the signature, none of the
-// checksums that Amazon has added since, and a condition only for the pointer.
+// It uses only requests that all servers support: bodies in one piece with their SHA-256 in the signature, and a
+// condition only for the pointer. It uses none of the checksums that Amazon has added later.
 type s3 struct {
 	client         minio.Core
 	bucket, prefix string
@@ -106,7 +106,7 @@ func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// the library refuses replies without it
+	// the library refuses replies without this header
 	if _, err := http.ParseTime(reply.Header.Get("Last-Modified")); err != nil {
 		reply.Header.Set("Last-Modified", time.Now().UTC().Format(http.TimeFormat))
 	}

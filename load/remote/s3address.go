@@ -42,8 +42,8 @@ func (s *s3) server(q url.Values, o Options) (*url.URL, error) {
 	return at, nil
 }
 
-// lookupOf returns whether the URL of an object has the bucket in the host or in the path. By default it is in the host
-// for Amazon, Google and Alibaba, and else in the path.
+// lookupOf returns whether the URL of an object has the bucket in the host or in the path. By default the bucket is in
+// the host for Amazon, Google and Alibaba, and otherwise in the path.
 func lookupOf(q url.Values) (minio.BucketLookupType, error) {
 	if !q.Has("use_path_style") {
 		return minio.BucketLookupAuto, nil
