@@ -14,16 +14,17 @@
 // A [StagedChange] is a value. A run publishes only those that it passes to Publish.
 //
 // Publish builds the next generation in four steps. [manifest.Next] applies the changes to the published manifest, the
-// base. New rows of tables that only grow are merged into their files. The DuckDB file of the base is updated to the new manifest.
-// Its models are made, and the Parquet files of the marts are copied from them.
+// base. New rows of tables that only grow are merged into their files. The DuckDB file of the base is updated to the
+// new manifest. Its models are made, and the Parquet files of the marts are copied from them.
 //
 // What the package promises:
 //
 //   - A published file always opens and is complete. Everything is built under staging/, verified, and committed
 //     completely or not at all.
 //   - The manifest names the set of Parquet files that belong together. To read a consistent set: read manifest.json,
-//     the account's file, the Parquet files that this file names, then manifest.json again. The set is of one generation if
-//     there is no commit.json and the generation is unchanged. Readers of the DuckDB file need none of this.
+//     the account's file, the Parquet files that this file names, then manifest.json again. The set is of one
+//     generation if there is no commit.json and the generation is unchanged. Readers of the DuckDB file need none of
+//     this.
 //   - After any kill or fault, the next [Open] finishes a started commit, or removes the staged files if none had
 //     started.
 //   - The DuckDB file is made from the Parquet files, the manifest and the ledger, so it can be deleted at any time:

@@ -599,7 +599,7 @@ COMMENT ON COLUMN "ops"."day_coverage"."days_until_unreachable" IS 'Number of da
 COMMENT ON COLUMN "ops"."day_coverage"."control_spend" IS 'Spend of the day in US dollars by the service''s own total; compare with spend. NULL: it gave none.';
 COMMENT ON COLUMN "ops"."day_coverage"."control_clicks" IS 'Clicks of the day by the service''s own total; compare with clicks. NULL: it gave none.';
 COMMENT ON COLUMN "ops"."day_coverage"."rows_total" IS 'Rows of the day by the service''s own count (total_rows); compare with rows. NULL: it gave none.';
-COMMENT ON COLUMN "ops"."day_coverage"."rows_total_state" IS 'matched: as many rows, or rows with spend, came as the service states; differs: they did not, see rows_total, and other evidence proves the day; none: the service states no usable count. NULL: not read since this column was added.';
+COMMENT ON COLUMN "ops"."day_coverage"."rows_total_state" IS 'matched: as many rows came as the service states, or as many rows with spend; none: the service states no usable count; differs: another number of rows came, see rows_total, and other evidence proved the day. Only days last read by an older version have differs. NULL: not read since this column was added.';
 COMMENT ON COLUMN "ops"."day_coverage"."doubt" IS 'doubtful: the day is stored although something contradicts it, for example the service''s own sum; every run reads it again until the contradiction ends or a person accepts it. accepted: a person accepted it with ''spendsync repair accept''. NULL: nothing contradicts it.';
 COMMENT ON COLUMN "ops"."day_coverage"."partial_why" IS 'Why the day is partial or doubtful. NULL: it is neither.';
 COMMENT ON COLUMN "ops"."day_coverage"."_run_id" IS 'Run of the last proven read.';
