@@ -78,8 +78,8 @@ func (a *Area) putPrivate(path string, t *schema.Table, recs iter.Seq[arrow.Reco
 	return rows, f.Close()
 }
 
-// create writes one Parquet file. It limits how many large files are written at the same time, because more files than
-// processors would need more memory and be no faster.
+// create writes one Parquet file. It limits the number of large files that are written at the same time: with more
+// files than processors, writing would need more memory and be no faster.
 func (a *Area) create(path string, t *schema.Table, write func(io.Writer) (int64, error)) (f *durable.Writer,
 	rows int64, err error) {
 	if f, err = a.disk.Create(a.path(path)); err != nil {

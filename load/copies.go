@@ -15,7 +15,7 @@ import (
 // copies writes the Parquet files of [schema.Copies].
 type copies struct {
 	n       *generation
-	rewrite bool // rewrite all files, even if the base has them
+	rewrite bool // rewrite every file, even if the base has the same content
 }
 
 // add writes the coverage files of all accounts that the generation may change, and adds the given runs to the files of
@@ -76,7 +76,7 @@ type runsFile struct {
 	month   schema.Date
 }
 
-// runs adds runs to the file of a month. If a run is stored already, its new row replaces the stored one.
+// runs adds rows of ops.run to the file of a month. A new row of a run replaces the stored row of that run.
 func (c copies) runs(part runsFile, runs []schema.Run) error {
 	path := manifest.TablePath(schema.RunFiles.Table, part.account, part.month)
 	if info := c.n.next.Accounts[part.account].Files[path]; info != nil && !c.rewrite {

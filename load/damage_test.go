@@ -34,8 +34,8 @@ func damageStride(size, usual int) int {
 	return max(1, size/usual)
 }
 
-// spoiled replaces a file by one with other bytes. It does not write in place, because other stores may share the file
-// by a link.
+// spoiled replaces a file by a file with other bytes. It does not write in place, because other stores may share the
+// file by a link.
 func spoiled(t testing.TB, path string, b []byte) {
 	t.Helper()
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -48,7 +48,7 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 		return d, fmt.Errorf("spend %s: nothing is stored of it that could be as it was read", r.day)
 	}
 	proven := p.proves(stored, rows, r.area.runID)
-	isNew := false // the new replies replace the stored ones
+	isNew := false // the new replies replace the stored replies
 	switch {
 	case rows == nil: // the replies are unchanged, so the stored Meaning still describes them
 		proven.Meaning = stored.Meaning
@@ -93,9 +93,9 @@ func (p *DayRead) proves(stored *manifest.Day, rows *history.Day, runID string) 
 	return proven
 }
 
-// mustReplace reports whether the new replies replace the stored replies although the rows are equal. They do if a
-// stored reply is lost, damaged or was decoded by older rules. They also do if the new Meaning differs from the stored
-// one, because a stored Meaning must describe the stored replies.
+// mustReplace reports whether the new replies replace the stored replies although the rows are equal. That is so if a
+// stored reply is lost, damaged or was decoded by older rules. It is also so if the new Meaning differs from the stored
+// Meaning, which must always describe the stored replies.
 func (r *Replies) mustReplace(p DayRead, stored *manifest.Day) (bool, error) {
 	if account := r.store.Account(); p.Replayed || len(account.RawPages(r.day)) == 0 {
 		return false, nil

@@ -54,8 +54,8 @@ func newGeneration(s *Store, a *Area, everyAccount bool) (*generation, error) {
 	return n, nil
 }
 
-// loadAll loads every account. Most generations need only the account that is published; the others are needed on a new
-// day, after a change of the schema or the views, and to build the DuckDB file from nothing.
+// loadAll loads every account. Most generations need only the account that is published. The other accounts are needed
+// on a new day, after a change of the schema or the views, and to build the DuckDB file from nothing.
 func (n *generation) loadAll() error {
 	n.everyAccount = true
 	if n.base == nil {

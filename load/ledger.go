@@ -180,8 +180,8 @@ func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	return nil
 }
 
-// wholeLedgers returns the ledger lines of all accounts that this generation publishes. Later lines of other accounts
-// will be published by their own runs.
+// wholeLedgers returns the ledger lines of all accounts that this generation publishes. If other accounts have added
+// lines later, their own runs will publish these lines.
 func (n *generation) wholeLedgers() (all manifest.LedgerRows, err error) {
 	for _, name := range n.accounts() {
 		a := n.next.Accounts[name]

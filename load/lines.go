@@ -14,8 +14,8 @@ import (
 	"spendsync/schema"
 )
 
-// lines are new rows, in key order, of a table whose files only grow, for example spend_change. They are in a private
-// file, because the new rows do not fit into memory if a service restates its whole report. At publication they are
+// lines are new rows, in key order, of a table whose files only grow, for example spend_change. The rows are in a
+// private file, because they do not fit into memory if a service restates its whole report. At publication the rows are
 // merged into the file of their day. A new row replaces a stored row with the same key.
 type lines struct {
 	table *schema.Table

@@ -329,8 +329,8 @@ func (w *modelWorld) open() int64 {
 	return s.Manifest().Generation
 }
 
-// rebuild builds the DuckDB file from nothing, in some cases after damage. Damage of a file that is not derived is an
-// error that names the file, which is then restored from a backup.
+// rebuild builds the DuckDB file from nothing, in some cases after damage. If a file that is not derived is damaged,
+// the error must name the file, which is then restored from a backup.
 func (w *modelWorld) rebuild() {
 	if w.generation() == 0 {
 		return

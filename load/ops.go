@@ -72,7 +72,7 @@ func (n *warehouse) ledgerLoads() ([]duck.ReplacePartition, error) {
 	return []duck.ReplacePartition{runs, steps}, errors.Join(err, err2)
 }
 
-// filesLoad stages the rows of ops.file for the files that differ from those of the base.
+// filesLoad stages the rows of ops.file for the files that the base does not have or has with other content.
 func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 	var files []schema.File
 	var changedPaths []string

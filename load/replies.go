@@ -39,8 +39,8 @@ func (r *Replies) damage() error {
 	return nil
 }
 
-// Pages returns the stored replies, unpacked one by one, each valid only until the next iteration. Nothing follows an
-// error.
+// Pages returns the stored replies, unpacked one by one. A reply is valid only until the next iteration. Nothing
+// follows an error.
 func (r *Replies) Pages() iter.Seq2[[]byte, error] {
 	a := r.store.Account()
 	return manifest.RawPages(r.store.opts.disk, r.store.dir, a, a.RawPages(r.day))

@@ -48,7 +48,7 @@ func quickDir(t testing.TB) string {
 const inMemory = "/dev/shm"
 
 // roomInMemory reports whether there is a file system in memory with room for the stores of all tests. Containers often
-// have only a small one.
+// have only a small file system in memory.
 func roomInMemory() bool {
 	var st syscall.Statfs_t
 	return syscall.Statfs(inMemory, &st) == nil && uint64(st.Bavail)*uint64(st.Bsize) > 1<<30
@@ -82,7 +82,7 @@ type sceneRun struct {
 	used      int64 // used part of a change budget
 }
 
-// sceneFirst is the run before the one that tests disturb.
+// sceneFirst is the run before [sceneSecond].
 func sceneFirst() sceneRun {
 	days := twoDays()
 	days[day-3] = schematest.SpendOfSources(day-3, 20)
@@ -290,7 +290,7 @@ var sceneOnce struct {
 	stores *sceneStores
 }
 
-// scene returns the stores with which disturbed ones are compared. TestMain removes them.
+// scene returns the stores with which disturbed stores are compared. TestMain removes them.
 func scene(t *testing.T) *sceneStores {
 	t.Helper()
 	sceneOnce.Lock()

@@ -24,7 +24,7 @@ type lawlessFiles struct{ lazyFiles }
 
 func (lawlessFiles) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
-// TestPublish_IsFencedWithoutLocks lets two runs publish at the same time without working locks: the second one notices
+// TestPublish_IsFencedWithoutLocks lets two runs publish at the same time without working locks. The second run notices
 // that its base is no longer published.
 func TestPublish_IsFencedWithoutLocks(t *testing.T) {
 	t.Parallel()

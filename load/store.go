@@ -27,8 +27,9 @@ type Store struct {
 	base    *manifest.Manifest // the generation that this run has seen last; nil: there is none
 }
 
-// Open takes the account's lock, or fails at once with [durable.ErrLocked] if another run of the account holds it. It
-// then finishes the commit of a dead run, removes the run's other files, and reads the published generation.
+// Open takes the account's lock. If another run of the account holds the lock, Open fails at once with
+// [durable.ErrLocked]. Open then finishes the commit of a dead run, removes the run's other files, and reads the
+// published generation.
 func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	if !schema.AccountName.MatchString(account) {
 		return nil, fmt.Errorf("account %.60q does not match %s", account, schema.AccountName)
@@ -92,8 +93,8 @@ func (s *Store) Account() *manifest.Account {
 	return s.base.Accounts[s.account]
 }
 
-// NamesOf returns the names of the other accounts of the store that are pinned to the advertiser account. If there are
-// any, the store would have the advertiser's numbers twice.
+// NamesOf returns the names of the other accounts of the store that are pinned to the advertiser account. With such an
+// account, the store would have the advertiser's numbers twice.
 func (s *Store) NamesOf(advertiser string) (names []string, err error) {
 	if s.base == nil {
 		return nil, nil

@@ -9,8 +9,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestTrackerChanges_AreAddedOnce: the lines of a run are added to those seen on the same day, in Parquet and in
-// DuckDB, and a line replaces a stored one with the same key.
+// TestTrackerChanges_AreAddedOnce: the rows of a run are added to the rows that were seen on the same day, in Parquet
+// and in DuckDB. A new row replaces a stored row with the same key.
 func TestTrackerChanges_AreAddedOnce(t *testing.T) {
 	dir := quickDir(t)
 	at := schema.NewDate(2026, 11, 20).Start().Add(9 * time.Hour)

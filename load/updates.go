@@ -57,8 +57,8 @@ func (n *generation) updates() (updates, error) {
 	return u, nil
 }
 
-// linesLoad returns the load of the new rows of a file. If a new row has replaced a stored one, it returns the load of
-// all rows of the file.
+// linesLoad returns the load of the new rows of a file. If a new row has replaced a stored row, linesLoad returns the
+// load of all rows of the file.
 func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) duck.ReplacePartition {
 	load := duck.ReplacePartition{Table: t, Files: []string{n.area.path(path)},
 		Where: duck.FileSQL(t, n.store.account, day)}

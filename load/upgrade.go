@@ -19,7 +19,8 @@ import (
 type upgrader struct{ *generation }
 
 // upgrade rewrites the Parquet files of every table whose columns have changed since the base's version, because
-// readers that glob a folder expect one schema. It removes the stored replies of settings, which only version 10 kept.
+// readers that glob a folder expect one schema. It removes the stored replies of settings, which only version 10 of the
+// tables kept.
 func (n upgrader) upgrade() error {
 	if n.base == nil || n.base.SchemaVersion == schema.Version {
 		return nil
@@ -84,7 +85,7 @@ func (n upgrader) hashes(account string) error {
 const sourceBids = "source_bids"
 
 // confirmations creates the table of readings from version 11's memory, in which every entity had its own time of
-// confirmation. If the run has staged readings already, these were made from the same memory.
+// confirmation. If the run has staged readings already, they were made from the same memory, and nothing is created.
 func (n upgrader) confirmations(account string) error {
 	a, path := n.next.Accounts[account], manifest.TablePath(schema.Readings.Table, account, 0)
 	if len(a.Memory) == 0 {

@@ -291,7 +291,7 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 		err = proven.CheckRows(day, isHashed)
 	}
 	if err != nil && a.ByOlderRules(info.Day) {
-		return nil // the stored rows were made by other rules than today's
+		return nil // older rules decoded the stored rows
 	}
 	if err != nil {
 		return durable.Damaged(pages[0], durable.RepairReplay, "the replies of %s do not give the stored day: %v",
@@ -362,7 +362,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		return nil
 	}
 	if v.manifest.Rows() >= smallRows {
-		debug.FreeOSMemory() // a pod's memory limit would count it together with DuckDB's
+		debug.FreeOSMemory() // a pod's memory limit counts freed memory and DuckDB's together
 	}
 	return v.recordDamage(v.content(ctx, path))
 }

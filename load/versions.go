@@ -98,7 +98,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(
 	}
 }
 
-// withNewColumns returns the history after its table has gained columns.
+// withNewColumns returns the history of a table that has gained columns.
 func withNewColumns[R any, P history.Versioned[R]](t schema.TableOf[R], h history.Versions[R],
 	added []string) (_ history.Versions[R], err error) {
 	for _, column := range added {

@@ -35,7 +35,7 @@ func (n *warehouse) build(ctx context.Context) (viewErrors []error, err error) {
 		err := n.open(ctx)
 		switch {
 		case duck.IsOutOfMemory(err) && !n.fullMemory:
-			// After a COMMIT that ran out of memory the engine may be unusable, so start a new one.
+			// After a COMMIT that ran out of memory the engine may be unusable, so start a new engine.
 			n.fullMemory = true
 			if err := n.store.opts.disk.RemoveIfThere(n.area.path(duck.FileName) + ".wal"); err != nil {
 				return nil, err

@@ -23,7 +23,8 @@ type warehouseCheck struct {
 	keys bool
 }
 
-// file opens the finished file again, read-only, and checks it. It uses no cached block, because DETACH drops them all.
+// file opens the finished file again, read-only, and checks it. It uses no cached block, because DETACH has dropped all
+// cached blocks.
 func (c warehouseCheck) file(ctx context.Context, w *duck.Warehouse) error {
 	if err := w.Attach(ctx); err != nil {
 		return err

@@ -25,7 +25,7 @@ type built struct {
 	opts duck.Options
 }
 
-// newBuilt returns two days with rows and one without for acme, and one day for beta.
+// newBuilt returns a file with two days with rows and one day without rows for acme, and one day for beta.
 func newBuilt(t *testing.T) *built {
 	t.Helper()
 	b := &built{dir: t.TempDir(), m: manifest.New()}

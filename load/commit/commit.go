@@ -139,7 +139,8 @@ func (p Place) move(r *Record) error {
 	touched := map[string]bool{}
 	for i, m := range r.Moves {
 		if i == len(r.Moves)-1 {
-			// The manifest comes last. Before it names the new files, their names must be durable.
+			// The manifest comes last. The names of the new files must be durable before the manifest names these
+			// files.
 			if err := p.Disk.SyncNames(p.Dir, touched); err != nil {
 				return err
 			}
@@ -192,8 +193,8 @@ func (p Place) forget(r *Record) error {
 	return p.Disk.RemoveTree(filepath.Join(p.Dir, r.Staging))
 }
 
-// moveFile moves one file to its place, unless it is there already. If the place is on another file system, it copies
-// the file: no commit would start in this state, but a started one must finish.
+// moveFile moves one file to its place, unless the file is there already. If the place is on another file system,
+// moveFile copies the file: no new commit would start in this state, but a started commit must finish.
 func moveFile(d durable.Disk, dir string, m Move) error {
 	from, to := filepath.Join(dir, m.From), filepath.Join(dir, m.To)
 	if err := d.MakeDirs(filepath.Dir(to)); err != nil {

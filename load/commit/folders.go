@@ -14,7 +14,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-// probeName is the name of the empty file that is renamed into a folder and back to test it.
+// probeName is the name of the empty file that is renamed into a folder and back, to test the folder.
 const probeName = manifest.OwnPrefix + "probe" + StagedSuffix
 
 // TryFolders returns an error if a file cannot be renamed from the staging area into every folder of the store, because

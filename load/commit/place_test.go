@@ -84,7 +84,7 @@ func place(dir string, d durable.FS) Place {
 
 var nothing = func() error { return nil }
 
-// published compares the files with want after removing staged ones, as the next run does.
+// published removes staged files, as the next run does, and then compares the remaining files with want.
 func published(t testing.TB, dir string, want map[string]string) bool {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(dir, "staging")); err != nil {

@@ -25,13 +25,13 @@ type TextTable struct {
 	Rows    [][]schema.Null[string]
 }
 
-// Query is one SQL statement that reads, with its options.
+// Query is one SQL statement that only reads, with options for its execution.
 type Query struct {
 	SQL string
 	// Params are the values of the parameters that the SQL names, without the $. All values are text, so the SQL must
 	// cast them, for example $days::INTEGER. If Params is empty, the SQL has no parameters.
 	Params map[string]string
-	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteCSV] without storing it first. It has
+	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteCSV] without storing it first. Once has
 	// no effect on SQL with parameters.
 	Once bool
 	// WithCaveats asks for [Result.Caveats]: how recent and complete the data behind the answer is.
@@ -43,7 +43,7 @@ type Query struct {
 	Account string
 	// RowsParam names the parameter that limits the number of rows; empty: there is none.
 	RowsParam string
-	// Ready marks one of this program's own questions, which needs the models of this version, see
+	// Ready marks a question that is part of this program. Such a question needs the models of this version, see
 	// [Session.CheckModels].
 	Ready bool
 	// MaxRows limits the rows of the answer; 0: no limit. The engine stops early if it can.
@@ -56,7 +56,7 @@ type Column struct {
 	Type string // DuckDB's name of the type, for example DECIMAL(18,6) or TIMESTAMP WITH TIME ZONE
 }
 
-// Nested reports whether the column's type is a list, a struct, a map or a union. The text of its values is JSON.
+// Nested reports whether the column's type is a list, a struct, a map or a union. The text of such a value is JSON.
 func (c Column) Nested() bool {
 	return strings.HasSuffix(c.Type, "]") || strings.HasPrefix(c.Type, "STRUCT(") ||
 		strings.HasPrefix(c.Type, "MAP(") || strings.HasPrefix(c.Type, "UNION(")
@@ -78,7 +78,7 @@ type Result struct {
 type QueryError struct {
 	Message string
 	Excerpt string // the line of the query with the error, and a mark below it; may be empty
-	// NeedsMore means that the query needs more memory or disk space than it may use.
+	// NeedsMore means that the query needs more memory or disk space than its limits.
 	NeedsMore bool
 }
 

@@ -103,7 +103,7 @@ func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash st
 	return hash, err
 }
 
-// Unproven is an account without stored proof that its report belongs to it.
+// Unproven is an account without stored proof that the report of the account is its own.
 type Unproven struct {
 	Account   string `json:"account"`
 	Days      int64  `json:"days"`      // unproven days of the report
@@ -112,8 +112,9 @@ type Unproven struct {
 }
 
 // Unproven returns the accounts with unproven days of the report. A day is proven if a chain of shared days and
-// campaigns connects it to a campaign whose settings were read. All days are proven if the first run that stored rows
-// recorded a proof of identity. A proof of a later run does not count, because it may rest only on the stored days.
+// campaigns connects it to a campaign that the account's API has returned. All days are proven if the first run that
+// stored rows recorded a proof of identity. A proof of a later run does not count, because it may rest only on the
+// stored days.
 func (w *Warehouse) Unproven(ctx context.Context) (unproven []Unproven, err error) {
 	report := schema.SpendDaily.Table
 	proven := "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// ColumnsOfViews returns the columns of each view of the options, by its full name; macros are left out. It creates the
-// views in an empty database in memory, so it needs no store.
+// ColumnsOfViews returns the columns of each view in the options, by the full name of the view. Macros are left out.
+// ColumnsOfViews creates the views in an empty database in memory, so it needs no store.
 func ColumnsOfViews(ctx context.Context, o Options) (columns map[string][]Column, err error) {
 	o.Memory, o.FirstMemory, o.Dir = "", "", os.TempDir()
 	w, err := start(ctx, "", o)

@@ -187,13 +187,13 @@ func unread(err error, format string, args ...any) error {
 	return durable.Damaged(FileName, durable.RepairRebuild, "%s: %v", message, err)
 }
 
-// diskTrouble matches errors of the file system in DuckDB's messages. DuckDB gives them the type of the failed
+// diskTrouble matches errors of the file system in DuckDB's messages. DuckDB gives such an error the type of the failed
 // operation: for example, a full disk at COMMIT is a transaction error.
 var diskTrouble = regexp.MustCompile(`(?i)no space left|fsync failed|could not ` +
 	`(write|read|sync|open|create|truncate)|input/output error|read-only file system|disk quota`)
 
-// IsOutOfMemory reports whether DuckDB ran out of memory. At COMMIT such an error has another type, so it is recognized
-// by its text.
+// IsOutOfMemory reports whether DuckDB ran out of memory. At COMMIT such an error has another type, so the text is
+// checked too.
 func IsOutOfMemory(err error) bool {
 	var de *duckdb.Error
 	return errors.As(err, &de) && (de.Type == duckdb.ErrorTypeOutOfMemory ||

@@ -36,8 +36,8 @@ func (r *Result) parse(ctx context.Context, query string) (p parsed, err error) 
 	return p, nil
 }
 
-// mayBeOne reports whether the SQL may be a single SELECT. It is true for syntax errors as well, because
-// [Result.prepare] describes them better.
+// mayBeOne reports whether the SQL may be a single SELECT. It returns true for syntax errors as well, because
+// [Result.prepare] describes these errors better.
 func (p parsed) mayBeOne() bool {
 	return p.Kind != "not implemented" && (p.Error || len(p.Statements) == 1)
 }

@@ -16,10 +16,10 @@ import (
 // account.
 type ModelPartition struct{ Model, Account, Month string }
 
-// Made records what a partition was made from, and its content.
+// Made records from which inputs a partition was made, and a hash of the partition's rows.
 type Made struct {
 	Inputs  string // hash of the model's text and of everything that it reads
-	Content string // hash of its rows, as DuckDB computes it
+	Content string // hash of the partition's rows, as DuckDB computes it
 }
 
 // madeTable creates int.made, with a row for each partition of the models and for each Parquet file that copies a
@@ -126,7 +126,7 @@ func (o Options) AddModels(made map[ModelPartition]Made) {
 	made[modelsPart] = Made{Inputs: o.modelsHash()}
 }
 
-// modelsHash returns a hash of the texts of all models. It leaves out models that read nothing, because they contain
+// modelsHash returns a hash of the texts of all models. It leaves out the models that read nothing. Their texts contain
 // thresholds, which a reader may set differently than the publisher.
 func (o Options) modelsHash() string {
 	h := sha256.New()
@@ -154,8 +154,8 @@ func (e *OtherVersionError) Advice() string {
 		"spendsync query -c SQL"
 }
 
-// CheckModels returns an [*OtherVersionError] if the file's models differ from those of the options. Options without
-// models, as in tests, fit every file.
+// CheckModels returns an [*OtherVersionError] if the file's models differ from the models in the options. Options
+// without models, as in tests, fit every file.
 func (s *Session) CheckModels(ctx context.Context, o Options) error {
 	if len(o.Views) == 0 {
 		return nil

@@ -36,7 +36,7 @@ type View struct {
 	Columns           map[string]string // comments on columns, possibly not on all
 	Parameters        string            // names of a macro's parameters, comma-joined
 	IsValue           bool              // the macro returns a single value, not a table
-	IsTable           bool              // it is a table whose rows are computed at publication
+	IsTable           bool              // the view is a table whose rows are computed at publication
 	ByMonth           bool              // the rows of a month depend only on the days of that month
 	Reads             []string          // tables and models that the SQL names
 }

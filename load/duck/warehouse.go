@@ -19,7 +19,7 @@ type Warehouse struct {
 	conn *sql.Conn
 	end  func() error
 	disk durable.Disk
-	// fullMemory is the memory limit to use after DuckDB runs out of memory; empty: it is in use.
+	// fullMemory is the memory limit to use after DuckDB runs out of memory; empty: the full limit is in use already.
 	fullMemory string
 	// mayLackDisk means that the disk may lack space for temporary files, so a disk error also leads to another attempt
 	// with more memory.

@@ -18,8 +18,8 @@ type FS interface {
 	ReadDir(path string) ([]fs.DirEntry, error)
 	Lstat(path string) (fs.FileInfo, error)
 	Chmod(path string, mode fs.FileMode) error
-	// Clone creates a copy that shares blocks with the original until one of the two is written to. It fails if the
-	// file system does not support that.
+	// Clone creates a copy that shares blocks with the original until the copy or the original is written to. It fails
+	// if the file system cannot share blocks.
 	Clone(from, to string) error
 	// Lock takes the lock of a lock file, or returns nil if another process holds the lock.
 	Lock(path string) (io.Closer, error)
@@ -85,7 +85,7 @@ func (d Disk) Open(path string) (File, error) {
 // MaxText exceeds the size of every text file in a store: the manifest, the commit record, a month of a ledger.
 const MaxText = 512 << 20
 
-// ReadFile reads a regular file of at most limit bytes. A larger file, a pipe or a device is damage: spendsync
+// ReadFile reads a regular file of at most limit bytes. A larger file, a pipe or a device is damage, because spendsync
 // did not write it.
 func (d Disk) ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := d.Open(path)
@@ -129,7 +129,7 @@ func RegularSize(f File, path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Exists reports whether a path exists. If that cannot be determined, it returns an error.
+// Exists reports whether a path exists. It returns an error if it cannot find out.
 func (d Disk) Exists(path string) (bool, error) {
 	_, err := d.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,13 +9,13 @@ import (
 )
 
 var (
-	// ErrStorage reports an error of the file system, for example that it is full or read-only.
+	// ErrStorage reports an error of the file system, for example that the file system is full or read-only.
 	ErrStorage = errors.New("storage error")
 	// ErrTempDir reports that the folder for temporary files, [os.TempDir], cannot be written to.
 	ErrTempDir = errors.New("the folder for temporary files cannot be written to")
 	// ErrDamaged reports that stored data has changed since it was stored.
 	ErrDamaged = errors.New("stored data fails verification")
-	// ErrLocked reports that another process holds a lock that this one needs.
+	// ErrLocked reports that another process holds a lock that this process needs.
 	ErrLocked = errors.New("another run holds the lock")
 	// ErrEmpty reports that nothing has been published yet.
 	ErrEmpty = errors.New("nothing is stored yet")

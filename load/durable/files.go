@@ -91,8 +91,8 @@ func (d Disk) HashFile(path string) (sha string, size int64, err error) {
 	return d.hashFile(context.Background(), path, -1)
 }
 
-// HashSized is [Disk.HashFile] for a file that should have a given size. It does not read a file of another size, and
-// returns an empty hash for it.
+// HashSized is [Disk.HashFile] for a file that should have a given size. If the file has another size, HashSized does
+// not read the file, and returns an empty hash.
 func (d Disk) HashSized(path string, size int64) (sha string, actual int64, err error) {
 	return d.hashFile(context.Background(), path, size)
 }
@@ -117,7 +117,7 @@ func (d Disk) hashFile(ctx context.Context, path string, want int64) (sha string
 }
 
 // CopyFile copies a file, or clones it if the file system supports that. It returns the hash of the copy, so the caller
-// can verify the source without another pass. It does not sync, because the copy will be changed before it is
+// can verify the source without another pass. The copy is not synced, because it will be changed before it is
 // published.
 func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size int64, err error) {
 	if err := d.Clone(from, to); err == nil {
@@ -196,9 +196,9 @@ func (d Disk) SyncDir(dir string) error {
 	return Storage(errors.Join(f.Sync(), f.Close()))
 }
 
-// SyncAbove makes the name of a folder durable, and the names of the folders above it: the process that created them
-// may have died before it synced them. A folder that we have no permission to sync is skipped, since we cannot have
-// created it.
+// SyncAbove makes the name of a folder durable, and the names of the folders above it. The process that created these
+// folders may have died before it synced their names. A folder that we have no permission to sync is skipped, because
+// we cannot have created it.
 func (d Disk) SyncAbove(dir string) error {
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
 		err := d.SyncDir(parent)
@@ -245,8 +245,8 @@ func (d Disk) SyncNames(root string, dirs map[string]bool) error {
 	return nil
 }
 
-// Exists reports whether a path exists. If that cannot be determined, it returns true, so that reading the file returns
-// the error.
+// Exists reports whether a path exists. If it cannot find out, it returns true, so that reading the file returns the
+// error.
 func Exists(path string) bool {
 	there, err := OS.Exists(path)
 	return there || err != nil

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Scratch is a private folder for temporary files. A lock file in it is locked while its process is alive, so that
-// [MakeScratch] can remove the folders of killed processes.
+// Scratch is a private folder for temporary files. It contains a lock file that is locked while the process is alive,
+// so that [MakeScratch] can remove the folders of killed processes.
 type Scratch struct {
 	Dir  string
 	lock io.Closer

@@ -9,7 +9,7 @@ import (
 )
 
 // TestScratch_OfDeadProcessesGoes: MakeScratch removes folders with a free lock. It leaves the folder of a living
-// process, and a young one that may be about to get its lock.
+// process, and a young folder whose process may be about to take its lock.
 func TestScratch_OfDeadProcessesGoes(t *testing.T) {
 	parent := t.TempDir()
 	living, err := MakeScratch(parent)
@@ -49,7 +49,8 @@ func TestScratch_OfDeadProcessesGoes(t *testing.T) {
 	}
 }
 
-// TestScratch_ManyAtOnce: if another process removes a folder before it is locked, MakeScratch creates another one.
+// TestScratch_ManyAtOnce: if another process removes a new folder before the lock is taken, MakeScratch creates another
+// folder.
 func TestScratch_ManyAtOnce(t *testing.T) {
 	parent := t.TempDir()
 	var all sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A sealed JSON text contains its own SHA-256 in its second field, "checksum". The hash is computed over the text with
+// A sealed JSON text contains its own SHA-256 in the second field, "checksum". The hash is computed over the text with
 // zeros in place of the digits of the hash, so the hash covers every bit of the text. All formats share this rule, so
 // an older binary can distinguish damage from a newer format.
 

@@ -36,13 +36,14 @@ func (c *Changes) Len() int {
 // At returns when the restatements were seen.
 func (c *Changes) At() schema.Instant { return c.by.At }
 
-// inserted records a row as read that was not stored. The parameter row is its index.
+// inserted adds the restatement of a row that was read and is not stored. The parameter row is the index of the row as
+// read.
 func (c *Changes) inserted(row int) {
 	c.list = append(c.list, dayChange{read: uint32(row), stored: noRow})
 }
 
-// updated records a row as read whose numbers differ from the stored row. The parameter row is the index of the row as
-// read. Only the numbers of the stored row are copied.
+// updated adds the restatement of a row whose numbers as read differ from the stored numbers. The parameter row is the
+// index of the row as read. Only the numbers of the stored row are copied.
 func (c *Changes) updated(row int, read, stored *schema.Spend) {
 	numbers := *read
 	schema.CopyNumbers(&numbers, stored)
@@ -50,7 +51,7 @@ func (c *Changes) updated(row int, read, stored *schema.Spend) {
 	c.stored.Append(&numbers)
 }
 
-// deleted records a stored row that was not read.
+// deleted adds the restatement of a stored row that was not read.
 func (c *Changes) deleted(stored *schema.Spend) {
 	c.list = append(c.list, dayChange{read: noRow, stored: uint32(c.stored.Len())})
 	c.stored.Append(stored)

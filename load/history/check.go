@@ -9,9 +9,10 @@ import (
 	"spendsync/schema"
 )
 
-// Check verifies that a history is consistent: the versions of every key are numbered from 1 without a gap, their times
-// are adjacent, only the newest version is current and open, and each version correctly describes its predecessor. The
-// memory names only existing keys. The error, an [ErrDamaged], names the first key that breaks a rule.
+// Check verifies that a history is consistent. The versions of every key are numbered from 1 without a gap, and each
+// begins when the version before it ends. Only the newest version is current and open, and each version correctly
+// describes its predecessor. The memory names only existing keys. The error, an [ErrDamaged], names the first key that
+// breaks a rule.
 func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
 	if _, err := checkedEntities[R, P](t, identityOf(t), h); err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)

@@ -58,7 +58,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 	return m.Merged, nil
 }
 
-// merger compares the stored rows, one by one, with the rows as read.
+// merger compares the stored rows, in their order, with the rows as read.
 type merger struct {
 	Merged
 	read       *schema.SpendRows

@@ -225,7 +225,7 @@ func (a *advance[R, P]) write(e *entity[R], row R, never []string, frame schema.
 	a.stats.Changed = true
 }
 
-// stub processes an entity that only the report names. Unless the entity is stored already, it gets a stub, which is a
+// stub processes an entity that only the report names. If the entity is not stored yet, a stub is created, which is a
 // version without any values.
 func (a *advance[R, P]) stub(key *R) {
 	e := a.entity(key)
@@ -236,7 +236,8 @@ func (a *advance[R, P]) stub(key *R) {
 	a.first(e, *a.carry(key, nil, a.tracked), a.names, schema.Stub, schema.ReadStub)
 }
 
-// miss processes an entity that was not seen. The absence of a stub proves nothing, because no listing has ever had it.
+// miss processes an entity that was not seen. The absence of a stub proves nothing, because no listing has ever had the
+// stub.
 func (a *advance[R, P]) miss(e *entity[R]) {
 	frame := P(e.current).FramePtr()
 	if e.seen || frame.ReadState == schema.ReadStub || a.Absence == nil {

@@ -213,7 +213,7 @@ func reported(n int, ids ...string) Observation[schema.Campaign] {
 type runs = []Observation[schema.Campaign]
 
 // campaignRuns are observations of campaigns with the resulting versions, as examples of the rules.
-// TestHistory_IsAsTheModelSays tests random ones.
+// TestHistory_IsAsTheModelSays tests random observations.
 var campaignRuns = []struct {
 	name string
 	runs runs

@@ -89,6 +89,6 @@ func keyText(parts []string) string {
 // GroupKey returns the key of a group of entities, whose keys all begin with the given part.
 func GroupKey(first string) string { return keyText([]string{first, ""}) }
 
-// groupOf returns the key of an entity's group: the first part of the entity's key, and a slash. It is empty if the key
-// has only one part.
+// groupOf returns the key of an entity's group: the first part of the entity's key, and a slash. If the entity's key
+// has only one part, groupOf returns "".
 func groupOf(keyText string) string { return keyText[:strings.IndexByte(keyText, '/')+1] }

@@ -13,8 +13,8 @@ import (
 // changes only if a version changes. The table of readings has the times when versions were last confirmed, see
 // [schema.Reading].
 type Memory struct {
-	// ObservedAt is the instant of the last observation. An earlier observation is refused, and repeating the last one
-	// counts no absence twice.
+	// ObservedAt is the instant of the last observation. An earlier observation is refused. Repeating the last
+	// observation counts no absence twice.
 	ObservedAt schema.Instant `json:"observed_at,omitzero"`
 	// Missed counts, by key, the consecutive complete listings that lacked the entity.
 	Missed map[string]int `json:"missed,omitempty"`
@@ -45,7 +45,7 @@ func (m Memory) Forget() Memory {
 	return m
 }
 
-// ByGroup splits the memory into one for each group that has entries, by [GroupKey].
+// ByGroup splits the memory into one memory for each group that has entries, by [GroupKey].
 func (m Memory) ByGroup() map[string]Memory {
 	groups := map[string]Memory{}
 	groupFor := func(key string) Memory {

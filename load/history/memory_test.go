@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMemory_OfGroupsAddsUp: the memories of all groups add up to the memory, and each is found by GroupKey.
+// TestMemory_OfGroupsAddsUp: the memories of all groups add up to the whole memory, and GroupKey finds the memory of
+// each group.
 func TestMemory_OfGroupsAddsUp(t *testing.T) {
 	whole := Memory{ObservedAt: hour(1), Missed: map[string]int{"C1/a/blocked": 1, "C~11/a/blocked": 2},
 		Never: map[string][]string{"C1/b/bid_override": {"bid"}}}

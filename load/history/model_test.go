@@ -28,9 +28,9 @@ var (
 	historySequence = flag.Int("history.sequence", -1, "run this one sequence alone")
 )
 
-// The model below states the rules in another way. It keeps every observation of a key and no state: the known values
-// at an event are looked up in the events up to it, and a version starts where they differ between two events. It is
-// slow, and shares nothing with Advance but the row type.
+// The model below states the rules in another way. It keeps every observation of a key and no state. The known values
+// at an event are looked up in that event and the events before it, and a version starts where the known values differ
+// between two events. The model is slow, and shares nothing with Advance but the row type.
 
 // modelEvent is one observation of one key.
 type modelEvent struct {

@@ -7,7 +7,7 @@ import (
 	"spendsync/schema"
 )
 
-// Seen is one entity as one run read it.
+// Seen is one entity with the values that a run has read.
 type Seen[R any] struct {
 	// Row has the key and all fields that could be read, in canonical form: decimals to scale, lists sorted. Its frame
 	// is ignored.
@@ -24,7 +24,7 @@ type Seen[R any] struct {
 type Absence int
 
 const (
-	// Unknown: the entity was not asked for, or its listing was incomplete. The absence proves nothing.
+	// Unknown: the entity was not asked for, or the listing was incomplete. The absence proves nothing.
 	Unknown Absence = iota
 	// Gone: a complete listing lacked the entity.
 	Gone
@@ -51,7 +51,8 @@ type Observation[R any] struct {
 	// Confirm is called with the current version of each entity and the instant of its last confirmation. It may be
 	// nil.
 	Confirm func(row *R, at schema.Instant)
-	// Patience is the number of consecutive complete listings that must lack an entity before it counts as deleted.
+	// Patience is the number of consecutive complete listings without an entity after which the entity counts as
+	// deleted.
 	Patience int
 }
 
@@ -70,8 +71,8 @@ func (o *Observation[R]) check(m Memory) error {
 	return nil
 }
 
-// Stats counts the entities by what an observation did to them. Changed means that rows have changed, so that their
-// file must be written.
+// Stats counts the entities by the effect that an observation had on them. Changed means that rows have changed, so
+// that the file of the rows must be written.
 type Stats struct {
 	Changed   bool
 	FirstSeen int64 // new entities that were read, at least in part

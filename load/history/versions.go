@@ -22,7 +22,7 @@ type Versions[R any] struct {
 	Altered bool
 }
 
-// entity is a key with its versions and its part of the memory.
+// entity is a key with the versions of the key and the part of the memory about the key.
 type entity[R any] struct {
 	stored  []R // the versions that this observation closed; closed[0] replaces the last of stored
 	closed  []R // the versions that this observation closed; the first replaces the last of stored
@@ -34,8 +34,8 @@ type entity[R any] struct {
 	seen      bool           // by this observation
 }
 
-// AddColumn returns the history after its table has gained a tracked column. It marks the column as never read in all
-// current versions, so that the column's first value completes the current version and is not a change.
+// AddColumn returns the history of a table that has gained a tracked column. It marks the column as never read in all
+// current versions, so that the first value of the column completes the current version and is not a change.
 func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column string) (Versions[R], error) {
 	if !slices.ContainsFunc(t.Tracked(), func(c schema.Column) bool { return c.Name == column }) {
 		return h, fmt.Errorf("%s has no column %q that can be tracked", t.FullName(), column)
@@ -64,7 +64,7 @@ func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column
 
 type columns []schema.Column
 
-// has reports whether the columns include one called name.
+// has reports whether the columns include a column called name.
 func (cs columns) has(name string) bool { return cs.index(name) >= 0 }
 
 func (cs columns) index(name string) int {

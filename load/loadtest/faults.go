@@ -41,7 +41,7 @@ func (d *Faults) Struck() string {
 	return d.struck
 }
 
-// strike counts a call, and returns the error with which it is to fail.
+// strike counts a call. It returns an error if the call is to fail.
 func (d *Faults) strike(what, path string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -216,7 +216,7 @@ func (f *faultFile) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Write writes half of its data before it fails if After is set, as on a full disk.
+// Write writes only half of its data if the call is to fail and After is set, as on a full disk.
 func (f *faultFile) Write(p []byte) (n int, err error) {
 	fault := f.disk.strike("write", f.path)
 	switch {

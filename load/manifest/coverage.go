@@ -49,8 +49,8 @@ func (m *Manifest) Coverage(account string) []schema.DayCoverage {
 	return nil
 }
 
-// DaysUntilUnreachable returns on how many days, from today on, the report can still be asked for day d: as
-// [schema.DaysUntilUnreachable], or fewer if the service refuses the last days of its reach.
+// DaysUntilUnreachable returns on how many days, from today on, the report can still be asked for day d. It is less
+// than [schema.DaysUntilUnreachable] if the service refuses the last days of its reach.
 func (a *Account) DaysUntilUnreachable(d, today schema.Date) int64 {
 	left := schema.DaysUntilUnreachable(d, today)
 	if a.Reach > 0 {
@@ -117,8 +117,8 @@ func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	return lost
 }
 
-// CheckRows returns an error if the sums or the hash of a day differ from the proven ones. The hash is compared only if
-// isHashed is set: older versions of the tables computed it in another way.
+// CheckRows returns an error if the sums or the hash of the day differ from those of k. The hash is compared only if
+// isHashed is set, because older versions of the tables computed the hash in another way.
 func (k *Day) CheckRows(day *history.Day, isHashed bool) error {
 	if sums := day.Sums(); sums != k.Sums {
 		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, k.Sums)

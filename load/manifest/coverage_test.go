@@ -75,7 +75,7 @@ func TestCoverage_States(t *testing.T) {
 	}
 }
 
-// TestLedger: lines are read as they were written, a changed published part is damage, and LastRunThat searches all
+// TestLedger: lines are read as they were written, and a changed published part is damage. LastRunThat searches all
 // months and uses the last line of each run.
 func TestLedger(t *testing.T) {
 	dir := t.TempDir()

@@ -88,7 +88,7 @@ func TestRead_OfOthers(t *testing.T) {
 	}
 }
 
-// TestEncode_EqualContentGivesEqualFiles: an unchanged account keeps its file, loaded or not, and a changed one gets a
+// TestEncode_EqualContentGivesEqualFiles: an unchanged account keeps its file, loaded or not. A changed account gets a
 // new file with another name.
 func TestEncode_EqualContentGivesEqualFiles(t *testing.T) {
 	dir := t.TempDir()

@@ -24,7 +24,7 @@ func Batches[R any](disk durable.Disk, dir, path string, info *File, t schema.Ta
 	}
 }
 
-// Rows reads a published Parquet file after checking its bytes.
+// Rows reads a published Parquet file after checking the bytes of the file.
 func Rows[R any](disk durable.Disk, dir, path string, info *File, t schema.TableOf[R]) ([]R, error) {
 	if err := CheckBytes(disk, dir, path, info); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func Rows[R any](disk durable.Disk, dir, path string, info *File, t schema.Table
 	return parquet.Rows(disk, filepath.Join(dir, path), t)
 }
 
-// CheckBytes compares the size and the hash of a file with the published ones.
+// CheckBytes compares the size and the hash of a file with the published size and hash.
 func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 	repair := info.Repair()
 	sha, size, err := d.HashSized(filepath.Join(dir, path), info.Bytes)

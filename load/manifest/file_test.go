@@ -27,8 +27,8 @@ func putTable[R any](t testing.TB, dir, path string, table schema.TableOf[R], ro
 		SHA256: durable.HashBytes(b.Bytes())}
 }
 
-// TestFile_IsReadAsPublished: if the bytes of a file are not the published ones, each way to read it returns no row and
-// damage that names the file. An error of the disk is not damage.
+// TestFile_IsReadAsPublished: if the bytes of a file differ from the published bytes, each function that reads the file
+// returns no row, and an error that names the file as damaged. An error of the disk is not damage.
 func TestFile_IsReadAsPublished(t *testing.T) {
 	day := schema.NewDate(2026, 3, 8)
 	rows := schematest.SpendOfSources(day, 1500) // more than a batch

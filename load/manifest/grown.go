@@ -1,7 +1,7 @@
 package manifest
 
-// The DuckDB file is built from nothing when dead space, which replaced rows leave, has made it bloat times as large as
-// a new one. Files below bloatFreeSize may have any amount.
+// Dead space is the space that replaced rows leave in the DuckDB file. If dead space has made the file bloat times as
+// large as a new file, the file is built from nothing. A file below bloatFreeSize may have any amount of dead space.
 const (
 	bloat         = 1.8
 	bloatFreeSize = 64 << 20

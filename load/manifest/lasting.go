@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// LastingFacts are facts about an account that hold until a run observes that they have ended.
+// LastingFacts are facts about an account, each of which holds until a run observes that it has ended.
 type LastingFacts struct {
 	// Unread are settings that could not be read, Refused are rows of the report that could not be stored unchanged,
 	// and Unknown are JSON keys that the service's description does not name. MoreFacts counts, by table, the facts
@@ -20,7 +20,7 @@ type LastingFacts struct {
 	MoreFacts map[string]int64      `json:"more_facts,omitempty"`
 }
 
-// maxFacts is the number of lasting facts of one kind that an account lists. Further ones are only counted.
+// maxFacts is the number of lasting facts of one kind that an account lists. Further facts are only counted.
 const maxFacts = 1000
 
 // Sightings are the facts of one kind that a run observed.
@@ -37,7 +37,7 @@ type sighted[R any] interface {
 	SightingPtr() *schema.Sighting
 }
 
-// factsAfter returns the facts after a run, oldest first and at most maxFacts, and the number of further ones. A run
+// factsAfter returns the facts after a run, oldest first and at most maxFacts, and the number of further facts. A run
 // that publishes twice counts once in Sighting.Runs.
 func factsAfter[R any, P sighted[R]](stored []R, sightings *Sightings[R], run Head, key func(*R) string) (
 	facts []R, more int64) {
@@ -117,7 +117,8 @@ func (a *LastingFacts) AddRefused(rows []schema.RefusedRow) {
 	a.Refused = append(a.Refused, rows[:min(len(rows), max(0, maxFacts-len(a.Refused)))]...)
 }
 
-// UnreadRows returns the rows of ops.entity_read. If there are more than maxFacts, the last row counts the others.
+// UnreadRows returns the rows of ops.entity_read. If there are more facts than maxFacts, the last row has the number of
+// facts that are not listed.
 func (a *LastingFacts) UnreadRows(account string) []schema.EntityRead {
 	rows := slices.Clone(a.Unread)
 	if n := a.MoreFacts[schema.EntityReads.Name]; n > 0 {
@@ -127,7 +128,8 @@ func (a *LastingFacts) UnreadRows(account string) []schema.EntityRead {
 	return rows
 }
 
-// RefusedRows returns the rows of ops.refused_row. If there are more than maxFacts, the last row counts the others.
+// RefusedRows returns the rows of ops.refused_row. If there are more facts than maxFacts, the last row has the number
+// of facts that are not listed.
 func (a *LastingFacts) RefusedRows(account string) []schema.RefusedRow {
 	rows := slices.Clone(a.Refused)
 	if n := a.MoreFacts[schema.RefusedRows.Name]; n > 0 {
@@ -137,7 +139,7 @@ func (a *LastingFacts) RefusedRows(account string) []schema.RefusedRow {
 	return rows
 }
 
-// newest returns the sighting of the last row, or an empty one.
+// newest returns the sighting of the last row, or an empty sighting if there are no rows.
 func newest[R any, P sighted[R]](rows []R) schema.Sighting {
 	if len(rows) == 0 {
 		return schema.Sighting{}

@@ -16,8 +16,8 @@ const FileName = "manifest.json"
 // WarehouseName is the name of the DuckDB file in a data directory.
 const WarehouseName = "warehouse.duckdb"
 
-// CommitName is the name of the record of a commit under way. While it exists, the run that it names is committed, and
-// its files are being moved to their places.
+// CommitName is the name of the record of a commit under way. While the record exists, the run that it names is
+// committed, and the files of the run are being moved to their places.
 const CommitName = "commit.json"
 
 // accountPath returns the path of the account file with a content hash.

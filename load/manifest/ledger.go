@@ -55,7 +55,7 @@ func (rows *LedgerRows) add(l *ledgerLine) {
 	}
 }
 
-// Add appends other lines.
+// Add appends the rows of other.
 func (rows *LedgerRows) Add(other LedgerRows) {
 	rows.Runs, rows.Steps = append(rows.Runs, other.Runs...), append(rows.Steps, other.Steps...)
 	rows.Lost = append(rows.Lost, other.Lost...)

@@ -69,7 +69,8 @@ type Account struct {
 	Since schema.Date          `json:"since"`
 	Days  map[schema.Date]*Day `json:"days"`
 	Files map[string]*File     `json:"files"` // by path, below the data directory
-	// Ledger is the published size of each ledger file, by path, and LedgerSHA256 the hash of its published part.
+	// Ledger is the published size of each ledger file, by path. LedgerSHA256 is the hash of the published part of each
+	// file.
 	Ledger       map[string]int64  `json:"ledger"`
 	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
 
@@ -79,8 +80,8 @@ type Account struct {
 	// Ask is from version 11 of the tables. It is ignored.
 	Ask any `json:"report_ask,omitzero"`
 
-	// Reach is set if the service refuses days of the report that its description allows: the number of days before
-	// today that it still answers. 0: it refuses none.
+	// Reach is the number of days before today for which the service still answers, if it refuses days of the report
+	// that its description allows. 0: the service refuses none of these days.
 	Reach int `json:"reach,omitzero"`
 
 	// Notes are the differences that runs have seen lately, sorted by name.
@@ -130,7 +131,7 @@ type Day struct {
 	Sums        history.Sums  `json:"sums"`
 }
 
-// ReadOutcome describes a read of a day, except its rows: how it was proven, and how its values were understood.
+// ReadOutcome describes a read of a day, except the rows: how the read was proven, and how the values were understood.
 type ReadOutcome struct {
 	Control string `json:"control_total_state"`
 	// ControlTotal is the service's own sum of the day, as far as it is known.
@@ -162,7 +163,7 @@ type Meaning struct {
 	retired
 }
 
-// retired are members of a day from version 11 of the tables. They are ignored.
+// retired has the fields of a day that only version 11 of the tables wrote. They are ignored.
 type retired struct {
 	AskedBeyond any `json:"asked_beyond,omitzero"`
 	Combined    any `json:"combined,omitzero"`
@@ -170,7 +171,7 @@ type retired struct {
 	Kept        any `json:"kept,omitzero"`
 }
 
-// Equal reports whether two meanings are the same.
+// Equal reports whether m and other are equal.
 func (m Meaning) Equal(other Meaning) bool {
 	return m.Rounded == other.Rounded && m.Refused == other.Refused && m.Unread == other.Unread &&
 		maps.Equal(m.UnreadForms, other.UnreadForms) && slices.Equal(m.OldForms, other.OldForms) &&
@@ -226,8 +227,7 @@ func (f *File) Repair() string {
 	return RepairLost
 }
 
-// check returns an error if an account names files outside of the store. The rest of the package does not check these
-// names again.
+// check returns an error if an account names files outside of the store. The rest of the package relies on this check.
 func (a *Account) check(name string) error {
 	if !schema.AccountName.MatchString(name) {
 		return damaged("account %q is not a valid name", name)
@@ -297,7 +297,7 @@ func (a *Account) fill() {
 	}
 }
 
-// Of returns a loaded account. If the manifest does not have the account, it adds an empty one.
+// Of returns a loaded account. If the manifest does not have the account, Of adds an empty account and returns it.
 func (m *Manifest) Of(name string) *Account {
 	a := m.Accounts[name]
 	if a == nil {
@@ -307,8 +307,8 @@ func (m *Manifest) Of(name string) *Account {
 	return a
 }
 
-// Clone returns a copy from which the next generation can be made without changing the original. Values of File and
-// Memory are shared: they are replaced but never changed.
+// Clone returns a copy from which the next generation can be made without changing the original. The copy shares the
+// values of File and Memory with the original, because such a value is replaced but never changed.
 func (m *Manifest) Clone() *Manifest {
 	next := &Manifest{Head: m.Head, AccountFiles: maps.Clone(m.AccountFiles), Accounts: map[string]*Account{}}
 	for name, a := range m.Accounts {
@@ -395,7 +395,7 @@ func (a *Account) RawPages(day schema.Date) []string {
 	return pages
 }
 
-// ByOlderRules reports whether a stored reply of a day was turned into rows by other rules than today's, see
+// ByOlderRules reports whether a stored reply of a day was turned into rows by older rules than today's, see
 // [schema.ReplyRules].
 func (a *Account) ByOlderRules(day schema.Date) bool {
 	return slices.ContainsFunc(a.RawPages(day), func(path string) bool {

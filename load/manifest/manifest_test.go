@@ -52,8 +52,8 @@ func failingAt(dir, path string) durable.Disk {
 	}}}
 }
 
-// TestRead_WithoutAManifest: a folder with parts of a store is damage, any other folder is empty, and a disk error is
-// neither.
+// TestRead_WithoutAManifest: a folder with parts of a store is damage, and any other folder is an empty store. A disk
+// error is returned as it is.
 func TestRead_WithoutAManifest(t *testing.T) {
 	run := func(published bool) string {
 		b, err := EncodeLedger(LedgerRows{Runs: []schema.Run{{RunID: "R1", Generation: 1, Published: published}}})
@@ -159,8 +159,8 @@ func TestDecode_RefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-// TestGrownLedgers: the result has the accounts whose newest ledger file differs from the published one, sorted, except
-// loaded ones.
+// TestGrownLedgers: GrownLedgers returns the accounts, sorted, whose newest ledger file differs from the published one.
+// It leaves out loaded accounts.
 func TestGrownLedgers(t *testing.T) {
 	dir, m := t.TempDir(), New()
 	file := func(account, month string) string { return "ledger/account=" + account + "/" + month + ".jsonl" }

@@ -35,8 +35,8 @@ func NewChange() Change {
 		Memory: map[string]history.Memory{}}
 }
 
-// Next returns the next manifest: base with the changes of one account, applied in order. It modifies none of its
-// arguments and reads no file. base may be nil.
+// Next returns the next manifest, which is base with the changes of one account, applied in order. It modifies none of
+// its arguments and reads no file. base may be nil.
 func Next(base *Manifest, head Head, account string, changes ...Change) *Manifest {
 	next := New()
 	if base != nil {

@@ -17,15 +17,17 @@ import (
 type Note struct {
 	Name    string `json:"name"`    // for example report.day-total.above; the date, if a person accepted a day
 	Message string `json:"message"` // from the last run that saw the difference
-	// Size is the size of the largest difference, in percent, rounded up, or a number of entities; 0: it has no size.
+	// Size is the size of the largest difference, either in percent, rounded up, or as a number of entities. 0: the
+	// difference has no size.
 	Size        int64          `json:"size,omitzero"`
 	IsCount     bool           `json:"is_count,omitzero"` // Size is a number of entities
-	Runs        int64          `json:"runs"`              // number of runs that saw it
+	Runs        int64          `json:"runs"`              // number of runs that saw the difference
 	FirstSeenAt schema.Instant `json:"first_seen_at"`
 	LastSeenAt  schema.Instant `json:"last_seen_at"`
 	Accepted    *Acceptance    `json:"accepted,omitempty"` // nil: not accepted
-	RunID       string         `json:"run_id"`             // the last run that saw it
-	// Evidence identifies the file of the operator that first showed the difference; empty: it is not in such a file.
+	RunID       string         `json:"run_id"`             // the last run that saw the difference
+	// Evidence identifies the file of the operator that first showed the difference. It is empty if the difference is
+	// not in such a file.
 	Evidence string `json:"evidence,omitempty"`
 	// Decision is from version 11 of the tables, whose notes had no size: an accepted note is accepted up to the first
 	// size that is seen.
@@ -40,8 +42,8 @@ type Acceptance struct {
 	Day  string         `json:"content_hash,omitempty"`
 }
 
-// IsAccepted reports whether a person has accepted the note, and it has not grown since. Such a note ends no run with
-// exit 4.
+// IsAccepted reports whether a person has accepted the note and the difference has not grown since. An accepted note
+// does not end a run with exit code 4.
 func (n Note) IsAccepted() bool { return n.Accepted != nil && n.Size <= n.Accepted.Size }
 
 // SizeText returns a size of the note for people.
@@ -60,7 +62,7 @@ func (n Note) isOfOwnFiles() bool {
 	return strings.HasPrefix(n.Name, "tracker.") || strings.HasPrefix(n.Name, "payouts.")
 }
 
-// noteLasts is how long a note is kept that is not accepted and that no run has seen again.
+// noteLasts is how long a note without acceptance is kept after the last run that saw the difference.
 const noteLasts = 7 * 24 * time.Hour
 
 // Notes are notes sorted by name.

@@ -68,7 +68,7 @@ func rawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder,
 	if err != nil {
 		return nil, err
 	}
-	// Not a bytes.Buffer: the decoder would decompress it at once, without the limit.
+	// Do not pass a bytes.Buffer: the decoder would decompress the whole buffer at once, without the limit.
 	if err := dec.Reset(bytes.NewReader(packed)); err != nil {
 		return nil, err
 	}

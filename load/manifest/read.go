@@ -16,10 +16,10 @@ import (
 	"spendsync/schema"
 )
 
-// Read reads the published manifest of a data directory with all accounts. It takes no lock: manifest.json is replaced
-// by a rename, and if a commit removes an account file meanwhile, Read reads the new generation. [durable.ErrEmpty]
-// means that nothing was ever published there, and [durable.ErrDamaged], among other things, that a store lacks its
-// manifest.
+// Read reads the published manifest of a data directory with all accounts. It takes no lock, because manifest.json is
+// replaced by a rename. If a commit removes an account file meanwhile, Read reads the new generation.
+// [durable.ErrEmpty] means that nothing was ever published there. [durable.ErrDamaged] can also mean that a store has
+// lost its manifest.
 func Read(dir string) (*Manifest, error) { return ReadFrom(durable.OS, dir) }
 
 // ReadFrom is [Read] on a given disk.
@@ -50,8 +50,8 @@ func read(d durable.Disk, dir string, cached *Manifest, choose func(*Manifest) [
 	}
 }
 
-// ReadRoot reads manifest.json and no account file. If the file is unchanged since cached was read, it returns cached:
-// hashing is far cheaper than decoding.
+// ReadRoot reads manifest.json and no account file. If the file is unchanged since the manifest cached was read,
+// ReadRoot returns cached, because hashing is far cheaper than decoding.
 func ReadRoot(d durable.Disk, dir string, cached *Manifest) (*Manifest, error) {
 	b, err := readRoot(d, dir)
 	if err != nil {

@@ -26,8 +26,8 @@ const RepairLost = "bring the whole data directory back into an empty folder, wi
 // NewerPart is a part of the store that is newer than the manifest.
 type NewerPart struct {
 	Path       string         // path of the newer file
-	Generation int64          // 0: not known, except that it is later
-	RunID      string         // the run that published it; empty: not known
+	Generation int64          // not known, except that it is later than the manifest's
+	RunID      string         // the run that published the part; empty: not known
 	At         schema.Instant // when that run finished; 0: not known
 }
 
@@ -78,7 +78,7 @@ func accountAt(path string) string {
 	return name
 }
 
-// newerAccount returns an account file as a newer part if it names more bytes of a ledger than the manifest.
+// newerAccount returns an account file as a newer part if the file names more bytes of a ledger than the manifest does.
 func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int64) (part NewerPart, err error) {
 	if err := m.Load(d, dir, name); err != nil {
 		return part, err
@@ -91,7 +91,7 @@ func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int
 		Ledger map[string]int64 `json:"ledger"`
 	}
 	if json.Unmarshal(b, &stray) != nil {
-		return part, nil // it is damaged, or not ours
+		return part, nil // the file is damaged, or not ours
 	}
 	for file, n := range stray.Ledger {
 		if n > m.Accounts[name].Ledger[file] {

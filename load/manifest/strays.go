@@ -19,7 +19,7 @@ var Folders = []string{"parquet", "raw", "ledger", "manifest", "warehouse"}
 const OwnPrefix = ".spendsync-"
 
 // ledgerFile matches the paths of ledger files. A ledger need not be in the manifest, because runs that publish nothing
-// write it, too.
+// write ledgers too.
 var ledgerFile = regexp.MustCompile(`^ledger/account=[a-z0-9][a-z0-9_-]{0,39}/[0-9]{4}-[0-9]{2}\.jsonl$`)
 
 // MoveOut is the repair of a stray file.

@@ -1,4 +1,4 @@
-// Package parquet writes records of a table as one Parquet file, and reads it back.
+// Package parquet writes records of a table as one Parquet file, and reads such files.
 //
 // What it promises: the bytes of a file depend only on the rows, so equal content gives an equal file. Values read back
 // are exactly the values written. Memory is bounded by a row group in [Write] and a record in [Records]. A file that

@@ -14,9 +14,9 @@ import (
 	"spendsync/schema"
 )
 
-// cut defines where a new row group begins in the file of a grouped table. A row group ends before the next group once
-// it has at least the number least of rows, and within a group once it has the number most of rows. So a row group
-// depends only on its own rows, and equal rows give equal row groups.
+// cut defines where a new row group begins in the file of a grouped table. If a row group has at least the number least
+// of rows, the next group begins a new row group. If a row group has the number most of rows, the next row begins a new
+// one, even within a group. So a row group depends only on its own rows, and equal rows give equal row groups.
 type cut struct{ least, most int64 }
 
 // ofGroups is the cut of all files. It bounds the number of row groups, because each takes about 3 KB of the file's
@@ -41,9 +41,9 @@ func WriteRows[R any](out io.Writer, t schema.TableOf[R], rows iter.Seq[R]) (int
 }
 
 // ReplaceGroups copies the file at path to out and replaces the rows of the named groups. For each named group it calls
-// replace with the stored rows, or with none for a new group, and writes the rows that replace returns. names must be
-// sorted. Row groups without a named group are copied byte by byte, so the cost depends on the named groups. An empty
-// path means a file without rows.
+// replace with the stored rows of the group, or with no rows if the group is new, and writes the rows that replace
+// returns. names must be sorted. Row groups without a named group are copied byte by byte, so the cost depends on the
+// named groups. An empty path means a file without rows.
 func ReplaceGroups[R any](out io.Writer, d durable.Disk, path string, t schema.TableOf[R], names []string,
 	replace func(name string, stored []R) ([]R, error)) (rows int64, err error) {
 	return replaceGroups(newGroupWriter(out, t, ofGroups), d, path, names, replace)
@@ -157,8 +157,8 @@ type replacement[R any] struct {
 	names    []string // the named groups that are still to come, sorted
 	replace  func(name string, stored []R) ([]R, error)
 	group    string // the group that is being read
-	isOther  bool   // the group that is being read is a named one
-	stored   []R    // the stored rows of the group, if it is a named one
+	isOther  bool   // the group that is being read is one of the named groups
+	stored   []R    // stored rows of the group, if it is one of the named groups
 	hasGroup bool
 }
 
@@ -264,7 +264,7 @@ func (r *replacement[R]) give(name string, stored []R) error {
 type rowGroup struct {
 	rows        []parquet.RowGroup
 	canCopy     bool
-	first, last string // the groups of its first and its last row
+	first, last string // the groups of the first and the last row
 }
 
 // rowGroups returns the row groups of a file of a grouped table.

@@ -39,8 +39,8 @@ func written(t *testing.T, c cut, rows []schema.SourceRule) []byte {
 	return b.Bytes()
 }
 
-// TestReplaceGroups_IsAsWritten: replacing the rows of some groups by random ones gives the same bytes as a new file
-// with all rows, whichever row groups are copied.
+// TestReplaceGroups_IsAsWritten: if the rows of some groups are replaced by random rows, the file has the same bytes as
+// a new file with all rows, whichever row groups are copied.
 func TestReplaceGroups_IsAsWritten(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -41,12 +41,12 @@ func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, er
 	return rows, nil
 }
 
-// rowsPerBatch is small enough for the rows to stay in the processor's cache while their columns are filled one after
-// the other.
+// rowsPerBatch is so small that the rows of a batch stay in the processor's cache while one column after the other is
+// filled.
 const rowsPerBatch = 1024
 
-// Batches reads the rows of a file in batches of up to rowsPerBatch. If columns are given, it reads only those. The
-// slice is valid only until the next iteration; texts in it stay valid. Nothing follows an error.
+// Batches reads the rows of a file in batches of up to rowsPerBatch. If columns are given, Batches reads only these
+// columns. The slice is valid only until the next iteration, but texts in it stay valid. Nothing follows an error.
 func Batches[R any](d durable.Disk, path string, t schema.TableOf[R], columns ...string) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		f, err := open(d, path, t.Table)
@@ -183,7 +183,7 @@ func Added(d durable.Disk, path string, t *schema.Table) (names []string, err er
 	return names, err
 }
 
-// watchedFile records errors of the disk, so that they are not mistaken for damage.
+// watchedFile records errors of the disk, so that such an error is not mistaken for damage.
 type watchedFile struct {
 	durable.File
 	err error

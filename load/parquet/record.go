@@ -15,8 +15,8 @@ func Record[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
 	return RecordsOf(t, slices.Values(rows))
 }
 
-// RecordsOf converts rows to Arrow records of [RecordRows] rows, the last one shorter. The fixed size makes equal rows
-// equal files, and bounds the memory. A record is valid only until the next iteration.
+// RecordsOf converts rows to Arrow records of [RecordRows] rows; the last record may have fewer rows. The fixed size
+// bounds the memory and ensures that equal rows give equal files. A record is valid only until the next iteration.
 func RecordsOf[R any](t schema.TableOf[R], all iter.Seq[R]) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		var rows []R
@@ -37,7 +37,7 @@ func RecordsOf[R any](t schema.TableOf[R], all iter.Seq[R]) iter.Seq[arrow.Recor
 	}
 }
 
-// UntilError yields the records before the first error, which it stores in failed.
+// UntilError yields the records before the first error. It stores the error in failed.
 func UntilError(recs iter.Seq2[arrow.Record, error], failed *error) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		for rec, err := range recs {

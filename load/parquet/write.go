@@ -18,8 +18,8 @@ import (
 	"spendsync/schema"
 )
 
-// rowsPerGroup is the maximum number of rows in a row group, which is the unit of parallel reading, and is held in
-// memory while it is written.
+// rowsPerGroup is the maximum number of rows in a row group. A row group is the unit of parallel reading, and is held
+// in memory while it is written.
 const rowsPerGroup = 128 << 10
 
 // pageBytes is the size of a page of the report's columns before compression. Delta encoding and zstd work within a
@@ -160,7 +160,8 @@ func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable boo
 	return nil
 }
 
-// parquetValues converts the values of an array, beginning at an index, to Parquet. For a NULL it returns any value.
+// parquetValues converts the values of an array, beginning at the index from, to Parquet. In place of a NULL it may
+// return any value.
 func parquetValues(values []parquet.Value, a arrow.Array, from int) error {
 	switch a := a.(type) {
 	case *array.String:

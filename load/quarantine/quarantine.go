@@ -1,7 +1,8 @@
-// Package quarantine stores the replies of days that could not be proven. Replies are kept until the day is proven, the
-// replies are too old, or the account has too many. For each day it has the latest replies that did not prove the day.
-// If complete replies may belong to another account, it has the latest complete replies for each such account. The
-// quarantine belongs to no generation: nothing that is published depends on it, and it may be deleted.
+// Package quarantine stores the replies of days that could not be proven. It keeps the replies of a day until the day
+// is proven, or until the replies exceed a limit of age or total size. For each day it has the latest replies that did
+// not prove the day. If complete replies may belong to another account, it has the latest complete replies for each
+// such account. The quarantine belongs to no generation: nothing that is published depends on it, and it may be
+// deleted.
 package quarantine
 
 import (
@@ -52,7 +53,7 @@ type Day struct {
 	Pages        []Reply               `json:"pages"`
 	// Refusal is the error reply that ended the read; nil if there was none.
 	Refusal *Refusal `json:"refusal,omitempty"`
-	// Withheld means that the replies prove the day, but not that it is of this account.
+	// Withheld means that the replies prove the day, but not that the day is of this account.
 	Withheld  bool     `json:"withheld,omitzero"`
 	Campaigns []string `json:"campaigns,omitempty"` // only if Withheld is set
 	// Alike is the number of other reads with the same rows.
@@ -75,8 +76,8 @@ func (d Day) supersedes(stored Day) bool {
 	return len(d.Campaigns)+len(stored.Campaigns) == 0 || slices.ContainsFunc(d.Campaigns, shared)
 }
 
-// IsNothing reports whether the only reply is that the service has no such day. No later version can prove the day from
-// it.
+// IsNothing reports whether the only reply is that the service has no such day. No later version of spendsync can prove
+// the day from this reply.
 func (d Day) IsNothing() bool {
 	const notFound, gone = 404, 410
 	return len(d.Pages) == 0 && d.Refusal != nil && (d.Refusal.Status == notFound || d.Refusal.Status == gone)
@@ -172,7 +173,7 @@ func (f Folder) Days() (days []Day, err error) {
 	return days, err
 }
 
-// of returns the stored days of a date, and the names of its broken folders.
+// of returns the stored days of a date, and the names of the broken folders of that date.
 func (f Folder) of(day schema.Date) (stored []Day, broken []string, err error) {
 	stored, broken, err = f.read()
 	stored = slices.DeleteFunc(stored, func(d Day) bool { return d.Date != day })
@@ -182,8 +183,8 @@ func (f Folder) of(day schema.Date) (stored []Day, broken []string, err error) {
 	return stored, broken, err
 }
 
-// read reads the about.json of all days. It returns the names of broken folders, which are incomplete because a run
-// died while it wrote or removed them.
+// read reads the about.json of all days. It also returns the names of broken folders, which are incomplete because a
+// run died while it wrote or removed the folder.
 func (f Folder) read() (days []Day, broken []string, err error) {
 	root := filepath.Join(f.Dir, FolderOf(f.Account))
 	entries, err := f.Disk.ReadDir(root)
@@ -263,8 +264,8 @@ func (f Folder) remove(folder string) error {
 	return f.Disk.RemoveTree(dir)
 }
 
-// Prune removes broken and expired days, and then the oldest ones until the rest fits the limit. It returns the number
-// of remaining dates.
+// Prune removes broken and expired days, and then the oldest days until the remaining days fit the limit. It returns
+// the number of remaining dates.
 func (f Folder) Prune(now time.Time) (left int, err error) {
 	days, broken, err := f.read()
 	if err != nil {

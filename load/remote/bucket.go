@@ -41,8 +41,9 @@ type storage interface {
 	open(ctx context.Context, name string) (io.ReadCloser, object, error)
 	// write writes an object, or nothing if the content cannot be read completely.
 	write(ctx context.Context, name string, c content) error
-	// replace writes an object if the present object has the given tag or, for an empty tag, if there is none.
-	// Otherwise it returns errChanged. It returns errUnguarded if the storage does not support such conditions.
+	// replace writes an object if the present object has the given tag. If the tag is empty, it writes the object if
+	// there is no present object. Otherwise it returns errChanged. It returns errUnguarded if the storage does not
+	// support such conditions.
 	replace(ctx context.Context, name, tag string, c content) error
 	copy(ctx context.Context, to, from string) error
 	list(ctx context.Context, prefix string) iter.Seq2[object, error]

@@ -34,7 +34,8 @@ var (
 	ErrFull = fmt.Errorf("the storage is full: %w", durable.ErrStorage)
 	// ErrOlder reports that the destination of a push or a pull has a newer generation than the source.
 	ErrOlder = errors.New("it would replace a newer generation")
-	// ErrOtherHistory reports that the generation at the destination is no predecessor of the one at the source.
+	// ErrOtherHistory reports that the generation at the destination is not a predecessor of the generation at the
+	// source.
 	ErrOtherHistory = errors.New("it would replace another history")
 	// ErrNoGeneration reports that the bucket lacks the generation that was asked for.
 	ErrNoGeneration = errors.New("the bucket does not have it")
@@ -49,7 +50,7 @@ var (
 	errUnguarded = errors.New("the storage knows no conditional writes")
 )
 
-// Error is an error of the storage, or of the connection to it.
+// Error is an error of the storage, or of the connection to the storage.
 type Error struct {
 	Address string // address of the bucket
 	Object  string // name of the object, below the prefix
@@ -121,8 +122,8 @@ func (e *Error) means(err error) error {
 	return ErrUnavailable
 }
 
-// namesLock matches messages about object locks. Amazon sends them as AccessDenied, and other servers as
-// InvalidRequest.
+// namesLock matches messages about object locks. Amazon sends such a message as AccessDenied, and other servers send it
+// as InvalidRequest.
 var namesLock = regexp.MustCompile(`(?i)object lock|WORM|retention|legal hold`)
 
 var namesCondition = regexp.MustCompile(`(?i)if-(none-)?match|condition`)

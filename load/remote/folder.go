@@ -66,8 +66,8 @@ func (f *folder) open(ctx context.Context, name string) (io.ReadCloser, object, 
 	return nil, object{}, errors.Join(f.failed(ctx, name, err), file.Close())
 }
 
-// write writes an object to a staged file and renames it when it is complete and durable. An interrupted push must not
-// leave partial or temporary files where readers glob for Parquet files.
+// write writes an object to a staged file, and renames the file when it is complete and durable. An interrupted push
+// must not leave partial or temporary files where readers glob for Parquet files.
 func (f *folder) write(ctx context.Context, name string, c content) error {
 	from, err := c.open()
 	if err != nil {

@@ -168,8 +168,8 @@ func TestStorages_ThatLoseWrites(t *testing.T) {
 	}
 }
 
-// TestPull_NeverGoesBack: a copy for readers goes back to an older generation only if that one is selected. If a list
-// names more files than the manifest, nothing is written.
+// TestPull_NeverGoesBack: a copy for readers goes back to an older generation only if that generation is selected. If a
+// list names more files than the manifest, nothing is written.
 func TestPull_NeverGoesBack(t *testing.T) {
 	p, s, dir := newFolder(t), newStore(t), t.TempDir()
 	s.publish(100)

@@ -144,8 +144,8 @@ func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.S
 			return nil, nil, err
 		}
 		wanted = append(wanted, f.snapshot())
-		// The last of the files, manifest.json, is fetched even if it is present, as soon as the folder lacks any other
-		// file or changes its kind: the commit needs it staged.
+		// The last of the files is manifest.json. The commit needs it in the staging area, so it is fetched even if it
+		// is present, as soon as the folder lacks any other file or changes its kind.
 		if !isPresent || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
 			missing = append(missing, f)
 		}
@@ -165,7 +165,8 @@ func split(files []File) (index, rest []File) {
 	return index, rest
 }
 
-// staged reads the staged manifest of a generation, and checks that the list of files in the bucket agrees with it.
+// staged reads the staged manifest of a generation, and checks that the list of files in the bucket agrees with the
+// manifest.
 func (b *Bucket) staged(c *load.Copy, e Entry, l *list) (*manifest.Manifest, error) {
 	m, named, err := c.StagedManifest()
 	if err != nil {
@@ -295,7 +296,8 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 }
 
 // Watch pulls whenever the pointer has changed, until the context ends or wait returns an error. Each time it has read
-// the pointer, it calls each with the result: nil and nil means that nothing has changed. Watch continues after errors.
+// the pointer, it calls the function each with the result: nil and nil means that nothing has changed. Watch continues
+// after errors.
 func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Context) error,
 	each func(*Pulled, error)) error {
 	var followed []byte

@@ -167,7 +167,7 @@ func TestPull_NamesAChangedByte(t *testing.T) {
 		good := p.objects()
 		for name, content := range good {
 			if isParquet(name) || name == pushedName || name == pointerName || strings.HasSuffix(name, ".html") {
-				continue // a pull does not read these, or they have no hash
+				continue // a pull does not read these objects, or nothing has their hash
 			}
 			changed := []byte(content)
 			changed[len(changed)/2] ^= 1

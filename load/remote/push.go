@@ -33,12 +33,12 @@ type PushOptions struct {
 	Dir        string // data directory of the store, which is only read
 	AcceptLoss bool   // allow replacing a newer generation or another history
 	Full       bool   // upload all files, even if the bucket should have them
-	Begun      bool   // an earlier push to this bucket has succeeded: if it is empty now, that is [ErrVanished]
+	Begun      bool   // an earlier push to this bucket has succeeded, so an empty bucket is [ErrVanished]
 	// Page returns the report page of the store's generation; nil: push no page.
 	Page     func(ctx context.Context) (page []byte, err error)
 	LockWait time.Duration // limit for waiting on another push to a folder
 	Log      *slog.Logger
-	// Pause is called before a push starts again because the store has published in the middle of it. Nil: wait 200 ms.
+	// Pause is called before a push starts again because the store has published meanwhile. Nil: wait 200 ms.
 	Pause func(context.Context) error
 }
 
@@ -166,8 +166,8 @@ func (p *push) run(ctx context.Context) (*Pushed, error) {
 	return &p.done, nil
 }
 
-// before returns the pointer that this push replaces; nil if there is none, or if it is damaged and its loss is
-// accepted.
+// before returns the pointer that this push replaces. It returns nil if there is no pointer, or if the pointer is
+// damaged and the loss of the pointer is accepted.
 func (p *push) before(ctx context.Context) (*seen, error) {
 	pointer, err := p.readPointer(ctx)
 	if p.AcceptLoss && errors.Is(err, durable.ErrDamaged) {
@@ -341,7 +341,7 @@ func (p *push) putFiles(ctx context.Context, base string, objects map[string]str
 		switch {
 		case isKnown:
 		case isThere && size == f.Bytes:
-			p.toSync(object) // the interrupted push may not have synced it
+			p.toSync(object) // the interrupted push may not have synced the object
 		default:
 			g.Go(func() error {
 				return p.putNew(ctx, object, content{f.Bytes, f.SHA256, "application/octet-stream",

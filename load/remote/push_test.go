@@ -184,8 +184,8 @@ func (p *place) fileOf(path string) File {
 	return l.Files[i]
 }
 
-// TestPush_RefusesToGoBack: the push of an older store, a store that has lost history, a store of another account, or a
-// store with another generation of the same number replaces nothing.
+// TestPush_RefusesToGoBack: some stores must not replace what is in the bucket: an older store, a store that has lost
+// history, a store of another account, and a store with another generation of the same number.
 func TestPush_RefusesToGoBack(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -380,8 +380,9 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-// TestPush_RemovesWhatNothingNames: the first push of a day removes objects of interrupted pushes and of retired
-// generations, and a DuckDB file of a later generation once it is a day old. It leaves objects of other programs.
+// TestPush_RemovesWhatNothingNames: the first push of a day removes objects of interrupted pushes and of generations
+// that are no longer kept. It removes a DuckDB file of a later generation once the file is a day old. It leaves objects
+// of other programs.
 func TestPush_RemovesWhatNothingNames(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)

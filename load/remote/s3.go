@@ -151,7 +151,7 @@ func (s *s3) write(ctx context.Context, name string, c content) error {
 		ServerSideEncryption: s.encryption})
 }
 
-// send uploads an object in one piece. Amazon's limit for that is 5 GiB.
+// send uploads an object in one piece. Amazon's limit for one piece is 5 GiB.
 func (s *s3) send(ctx context.Context, name string, c content, o minio.PutObjectOptions) error {
 	return s.again(ctx, name, func() error {
 		from, err := c.open()

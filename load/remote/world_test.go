@@ -50,8 +50,8 @@ func storeOptions(now time.Time) load.Options {
 		DuckDB: duck.Options{Threads: 1}}
 }
 
-// publish publishes one hour later: a day with its reply, whose rows cost the given cents. Stores with the same past
-// are created once and copied.
+// publish publishes a day with its reply, one hour after the last publication. The rows of the day cost the given
+// cents. Stores with the same past are created once and copied.
 func (s *store) publish(cents ...int64) {
 	s.Helper()
 	s.now = s.now.Add(time.Hour)
@@ -250,8 +250,8 @@ func (p *place) serve(storage http.Handler) (address string) {
 // bucketName is the bucket of all tests; each test has its own prefix.
 const bucketName = "spend"
 
-// storageBehind returns an S3 in memory or, with SPENDSYNC_TEST=long, the one at AWS_ENDPOINT_URL, which must have the
-// bucket and accept any key.
+// storageBehind returns an S3 in memory. With SPENDSYNC_TEST=long it returns the server at AWS_ENDPOINT_URL instead,
+// which must have the bucket and accept any key.
 func storageBehind(t testing.TB) http.Handler {
 	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" && schematest.Times(0, 0, 1) == 1 {
 		return proxyTo(t, endpoint)

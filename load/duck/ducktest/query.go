@@ -1,5 +1,5 @@
-// Package ducktest queries a published DuckDB file in tests. It is not part of package loadtest so that tests without
-// DuckDB need not link it.
+// Package ducktest queries a published DuckDB file in tests. It is a package of its own so that tests with package
+// loadtest alone need not link DuckDB.
 package ducktest
 
 import (
