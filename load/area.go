@@ -121,7 +121,7 @@ func (a *Area) Discard() error {
 	return a.disk.RemoveTree(a.dir)
 }
 
-// close releases the encoder. The files stay.
+// close releases the encoder. It removes no files.
 func (a *Area) close() {
 	if a.zstd != nil {
 		a.zstd.Close()

@@ -114,7 +114,7 @@ func (n *frailNode) drop(name string, came *nameStep) {
 	n.steps = append(n.steps, nameStep{name: name, came: came, in: n})
 }
 
-// do counts a call that changes something and makes the call, unless the process has died.
+// do counts a call that changes something, and then makes the call, unless the process has died.
 func (d *frailFiles) do(what, path string, change func() error) error {
 	if strings.HasSuffix(path, ".lock") {
 		return change()

@@ -100,7 +100,7 @@ func readParquetSet(dir string) (consistent bool, err error) {
 		}
 		rows, err := parquet.ReadRows(filepath.Join(dir, path), schema.SpendDaily)
 		if err != nil {
-			return false, err // but a single file is always complete
+			return false, err // the set may be mixed, but each file must be complete
 		}
 		for _, r := range rows {
 			spends[r.Spend]++

@@ -132,7 +132,7 @@ func (r sceneRun) begin(ctx context.Context, dir string, o Options) (*Store, *st
 	return s, g, nil
 }
 
-// do does the run as the command does, and records a failure in the ledger.
+// do performs the run in the same way as the command, and records a failure in the ledger.
 func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 	s, g, err := r.begin(ctx, dir, o)
 	if err != nil {
@@ -515,8 +515,8 @@ func (st *sceneStores) readersSee(t testing.TB, dir string, generations []*manif
 	}
 }
 
-// settled opens a disturbed store. It must be intact and of the old or the new generation, and one clean run must bring
-// it into the state of a store that was never disturbed. States that were tested before are skipped.
+// settled opens a disturbed store. The store must be intact and of the old or the new generation, and one clean run
+// must bring it into the state of a store that was never disturbed. States that were tested before are skipped.
 func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
 	t.Helper()
 	ctx := context.Background()

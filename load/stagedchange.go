@@ -26,7 +26,8 @@ func (c *StagedChange) PutSettled(campaigns []string) {
 	c.Settled = slices.Compact(sorted)
 }
 
-// mostGroups is the number of changed groups of a table up to which DuckDB replaces only those groups.
+// mostGroups is the largest number of changed groups of a table for which DuckDB replaces single groups. If more groups
+// have changed, it replaces the whole table.
 const mostGroups = 100
 
 // adopt takes over the lines and groups of the changes, and schedules the moves and removals of their files.

@@ -118,7 +118,7 @@ func (s *Store) recover(ctx context.Context) error {
 		return err
 	}
 	if committing {
-		// If another account's run is committing right now, its commit has ended by the time we have the lock.
+		// If another account's run is committing right now, the commit has ended by the time we have the lock.
 		if err := s.whileLocked(ctx, func() error { return nil }); err != nil {
 			return err
 		}
@@ -190,8 +190,8 @@ func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map
 	return newer, files, err
 }
 
-// whileLocked waits for the store's lock, which all accounts share, finishes the commit of a dead run, and then calls
-// work.
+// whileLocked waits for the store's lock, which is common to all accounts. It then finishes the commit of a dead run
+// and calls the function work.
 func (s *Store) whileLocked(ctx context.Context, work func() error) error {
 	lock, err := lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
 	if err != nil {

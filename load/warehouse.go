@@ -96,8 +96,8 @@ func (n *warehouse) engine() duck.Options {
 	if n.fullMemory {
 		o.FirstMemory = ""
 	}
-	// DuckDB's threads wait for each other in busy loops: with two threads a build of 645,000 rows takes 40 % more CPU
-	// time, and one of three million rows a sixth more.
+	// DuckDB's threads wait for each other in busy loops. With two threads, a build of 645,000 rows takes 40 % more CPU
+	// time, and a build of three million rows takes a sixth more.
 	o.Threads = 1
 	if n.versions < smallRows/10 && (n.next.Rows() < smallRows || !n.fromNothing && len(n.changed) == 0) {
 		return o

@@ -130,7 +130,7 @@ func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 	return nil
 }
 
-// checkSums compares the exact sums of an account's days.
+// checkSums compares the exact sums of an account's days with the manifest.
 func checkSums(ctx context.Context, w *duck.Warehouse, account string, a *manifest.Account,
 	days map[schema.Date]bool) error {
 	if len(days) == 0 {

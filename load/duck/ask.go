@@ -288,8 +288,8 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 	return page, nil
 }
 
-// decimals matches decimal types within a nested type. to_json converts narrow decimals through a float, and wide ones
-// exactly.
+// decimals matches decimal types within a nested type. to_json converts wide decimals exactly, but narrow decimals
+// through a float.
 var decimals = regexp.MustCompile(`DECIMAL\(\d+,(\d+)\)`)
 
 // TextSQL returns the SQL for the column's value as text, which all output formats share: instants and times as in RFC

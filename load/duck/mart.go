@@ -27,7 +27,7 @@ const martGroup = 20_480
 
 // WriteMart writes the Parquet file of a mart for an account, and for a month if the mart has monthly files. It returns
 // the number of rows. The file is sorted by the key, has the table's field IDs, and has the same bytes for the same
-// rows. It is not synced.
+// rows. The file is not synced.
 func (ms Models) WriteMart(ctx context.Context, m *schema.Table, account string, month schema.Date, path string) (
 	rows int64, err error) {
 	where := "account_id = " + schema.QuoteText(account)

@@ -75,8 +75,8 @@ func (s *Session) Query(ctx context.Context, query string) (a TextTable, err err
 	return a, nil
 }
 
-// Define runs statements of our own that later queries need, for example CREATE MACRO. They change only the engine's
-// memory.
+// Define runs statements of our own that later queries need, for example CREATE MACRO. The statements change only the
+// engine's memory.
 func (s *Session) Define(ctx context.Context, statements ...string) error {
 	return execAll(ctx, s.conn, statements)
 }

@@ -216,7 +216,7 @@ func (a *advance[R, P]) refresh(e *entity[R], row *R, r reading, fillsRaw bool) 
 	}
 }
 
-// write makes the row the entity's current version.
+// write stores row as the current version of the entity.
 func (a *advance[R, P]) write(e *entity[R], row R, never []string, frame schema.Frame) {
 	frame.LastConfirmedAt = e.confirmed
 	*P(&row).FramePtr() = frame

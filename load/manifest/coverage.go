@@ -99,8 +99,8 @@ func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	}
 }
 
-// WasOver reports whether the day had ended when its last proven read started. Only such a read can have all numbers of
-// the day, and only differences from it are restatements.
+// WasOver reports whether the day had ended when the last proven read of the day started. Only such a read can have all
+// numbers of the day, and only differences from such a read are restatements.
 func (k *Day) WasOver(d schema.Date) bool { return !k.LastReadAt.Time().Before(d.End()) }
 
 // NewlyLost returns the days that can no longer be read in full and that no run has reported yet.

@@ -14,7 +14,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// putTable writes rows as the file of a table, and returns its path and description.
+// putTable writes rows as the file of a table. It returns the path and the description of the file.
 func putTable[R any](t testing.TB, dir, path string, table schema.TableOf[R], rows []R) *File {
 	t.Helper()
 	var b bytes.Buffer

@@ -352,7 +352,7 @@ func (c *columnReader) end(values []parquet.Value) error {
 	return err
 }
 
-// some reads at least one value, except at the end of the column.
+// some fills a part of the buffer values: at least one value, except at the end of the column.
 func (c *columnReader) some(values []parquet.Value) (int, error) {
 	for {
 		if c.values != nil {

@@ -81,7 +81,7 @@ func (s *store) publish(cents ...int64) {
 	}
 }
 
-// made are the stores that exist already, by past.
+// made has the stores that exist already, by the field past.
 var made loadtest.Stores
 
 func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
