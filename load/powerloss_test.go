@@ -177,7 +177,7 @@ func (d *frailFiles) Rename(from, to string) error {
 	})
 }
 
-// seen returns the node of a file, which it creates if DuckDB has created the file.
+// seen returns the node of a file. If DuckDB has created the file, seen creates the node.
 func (d *frailFiles) seen(path string, folder *frailNode, name string) *frailNode {
 	n := folder.names[name]
 	if n == nil {

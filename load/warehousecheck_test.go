@@ -82,7 +82,7 @@ func putTable[R any](t testing.TB, dir, path string, table schema.TableOf[R], ro
 	return &manifest.File{Kind: manifest.KindParquet, Table: table.Name, Rows: n, Bytes: int64(b.Len())}
 }
 
-// after runs a statement on a copy of the file and then checks the copy.
+// after executes a statement on a copy of the file, and then checks the copy.
 func (b *built) after(t *testing.T, statement string, check func(*duck.Warehouse) error) error {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(b.dir, duck.FileName))

@@ -28,7 +28,7 @@ type Caveats struct {
 	Young     int  `json:"young_days,omitempty"` // days whose conversions still arrive
 	// ToCome is the share of the young days' conversions that has yet to arrive.
 	ToCome float64 `json:"conversions_to_come,omitempty"`
-	// Unknown counts the young days for which the share ToCome is not known yet.
+	// Unknown counts the days for which it is not known yet how many conversions will still arrive.
 	Unknown int `json:"days_not_known_yet,omitempty"`
 }
 

@@ -27,8 +27,8 @@ type Warehouse struct {
 	empty       bool // the tables have no rows yet
 }
 
-// WithMemory calls do, and calls it again with the full memory limit if DuckDB ran out of memory. A failed call of do
-// must have no effect.
+// WithMemory calls the function do, and calls it again with the full memory limit if DuckDB ran out of memory. A failed
+// call of the function must have no effect.
 func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
 	err := do()
 	if w.fullMemory == "" || !IsOutOfMemory(err) && !(w.mayLackDisk && errors.Is(err, durable.ErrStorage)) {

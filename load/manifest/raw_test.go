@@ -59,7 +59,7 @@ func TestRawPage_UnpacksNoMoreThanRecorded(t *testing.T) {
 		content []byte
 		info    File
 		other   bool  // the manifest has another file's hash
-		size    int64 // decompressed size; 0: it is damage
+		size    int64 // decompressed size; 0: the reply is damaged
 		most    uint64
 		says    string
 	}{

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestBucket_AFailureIsNoMissingObject: the text of an error must not matter. The gocloud library took every error with
-// 301 in its text, for example in a port or a request ID, for a missing object, so a failing bucket looked empty.
+// TestBucket_AFailureIsNoMissingObject: the text of an error must not matter. The gocloud library classified every
+// error with 301 in its text as a missing object, for example if 301 was in a port or a request ID. So a failing bucket
+// looked empty.
 func TestBucket_AFailureIsNoMissingObject(t *testing.T) {
 	p := newS3(t)
 	b, err := Open(p.url, Options{Pause: 1, Patience: time.Second})
