@@ -362,7 +362,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		return nil
 	}
 	if v.manifest.Rows() >= smallRows {
-		debug.FreeOSMemory() // a pod's memory limit counts freed memory and DuckDB's together
+		debug.FreeOSMemory() // a pod's limit counts our freed memory and DuckDB's together
 	}
 	return v.recordDamage(v.content(ctx, path))
 }

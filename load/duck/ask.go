@@ -28,8 +28,8 @@ type TextTable struct {
 // Query is one SQL statement that only reads, with options for its execution.
 type Query struct {
 	SQL string
-	// Params are the values of the parameters that the SQL names, without the $. All values are text, so the SQL must
-	// cast them, for example $days::INTEGER. If Params is empty, the SQL has no parameters.
+	// Params maps the names of the parameters in the SQL, without the $, to their values. All values are text, so the
+	// SQL must cast them, for example $days::INTEGER. If Params is empty, the SQL has no parameters.
 	Params map[string]string
 	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteCSV] without storing it first. Once has
 	// no effect on SQL with parameters.

@@ -24,8 +24,8 @@ type Versions[R any] struct {
 
 // entity is a key with the versions of the key and the part of the memory about the key.
 type entity[R any] struct {
-	stored  []R // the versions that this observation closed; closed[0] replaces the last of stored
-	closed  []R // the versions that this observation closed; the first replaces the last of stored
+	stored  []R // the stored versions, oldest first; never written to
+	closed  []R // versions that this observation closed; closed[0] replaces the last of stored
 	current *R  // the newest version: the last of stored, or a new row
 
 	confirmed schema.Instant // when the current version was last confirmed

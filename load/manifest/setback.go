@@ -26,7 +26,7 @@ const RepairLost = "bring the whole data directory back into an empty folder, wi
 // NewerPart is a part of the store that is newer than the manifest.
 type NewerPart struct {
 	Path       string         // path of the newer file
-	Generation int64          // not known, except that it is later than the manifest's
+	Generation int64          // 0: not known, but later than the manifest's
 	RunID      string         // the run that published the part; empty: not known
 	At         schema.Instant // when that run finished; 0: not known
 }
