@@ -28,27 +28,30 @@ type openEntity struct {
 	isStub    bool // only the report names it
 }
 
-// openEntities returns the stored entities of a table that are not deleted, by ID. It omits entities known only from
-// the report, which no listing has ever contained.
+// openEntities returns the stored entities of a table that are not deleted, by ID, and the IDs of all stored ones. It
+// omits entities known only from the report, which no listing has ever contained.
 func openEntities[R any, P history.Versioned[R]](
 	s *load.Store, t schema.TableOf[R], readings history.Readings, place func(*R) (id string, at schema.Place),
-) (map[string]openEntity, error) {
+) (open map[string]openEntity, known map[string]bool, err error) {
 	h, err := load.StoredHistory[R, P](s, t)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	open := map[string]openEntity{}
+	open, known = map[string]openEntity{}, map[string]bool{}
 	for i := range h.Rows {
 		row := &h.Rows[i]
 		f := P(row).FramePtr()
-		if !f.IsCurrent || f.IsDeleted || f.ReadState == schema.ReadStub {
+		if !f.IsCurrent || f.ReadState == schema.ReadStub {
 			continue
 		}
 		id, at := place(row)
+		if known[id] = true; f.IsDeleted {
+			continue
+		}
 		open[id] = openEntity{campaign: at.CampaignID,
 			confirmed: max(f.LastConfirmedAt, readings.Confirmed(at))}
 	}
-	return open, nil
+	return open, known, nil
 }
 
 // askForMissing requests one by one the entities that a list lacks, those confirmed longest ago first, at most as many
@@ -123,21 +126,23 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 	return due
 }
 
-// reportedCampaigns waits for the proof of the report, and returns the account's campaigns that only the report names.
-// Their settings have no history, so a run asks for each of them once. If the service does not show it, only a full
-// run, or new spend on a young day, makes a run ask again.
-func (n *settingsReader) reportedCampaigns(ctx context.Context, proven *future[provenReport]) map[string]openEntity {
+// reportedAlone waits for the proof of the report, and returns the account's campaigns or creatives that only the
+// report names. of returns the ID of a line's entity; empty: the entity is known. Settings have no history, so a run
+// asks for each entity once. If the service does not show it, only a full run, or new spend of a campaign on a young
+// day, makes a run ask again.
+func (n *settingsReader) reportedAlone(ctx context.Context, proven *future[provenReport], what string,
+	of func(transform.ReportCreative) string) map[string]openEntity {
 	if !n.settings.listing.Complete || n.s.trial != nil || n.s.labels().err != nil {
 		return nil
 	}
 	missing, absent := map[string]openEntity{}, map[string]bool{}
 	for _, l := range n.settings.reported {
-		if id := l.CampaignID; extract.IsID(id) && !n.stored[id] && n.settings.campaigns[id] == nil {
-			missing[id] = openEntity{isStub: true}
+		if id := of(l); extract.IsID(id) {
+			missing[id] = openEntity{campaign: l.CampaignID, isStub: true}
 		}
 	}
 	for _, u := range n.s.store.Account().Unread {
-		if u.EntityType != campaignKind.name || u.ReadState != readAbsent {
+		if u.EntityType != what || u.ReadState != readAbsent {
 			continue
 		}
 		if absent[u.EntityID] = true; !missing[u.EntityID].isStub {
@@ -152,8 +157,8 @@ func (n *settingsReader) reportedCampaigns(ctx context.Context, proven *future[p
 	case <-ctx.Done():
 		return nil
 	}
-	maps.DeleteFunc(missing, func(id string, _ openEntity) bool {
-		return !proven.value.ours[id] || absent[id] && !proven.value.delivering[id] && !n.s.Full
+	maps.DeleteFunc(missing, func(id string, e openEntity) bool {
+		return !proven.value.ours[e.campaign] || absent[id] && !proven.value.delivering[id] && !n.s.Full
 	})
 	return missing
 }
@@ -163,7 +168,7 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]openEntity, err
 	if !n.settings.listing.Complete {
 		return nil, nil
 	}
-	missing, err = openEntities(n.s.store, schema.CampaignHistory, n.confirmed,
+	missing, _, err = openEntities(n.s.store, schema.CampaignHistory, n.confirmed,
 		func(c *schema.Campaign) (string, schema.Place) { return c.CampaignID, c.Place() })
 	for _, e := range n.settings.listing.Entities {
 		delete(missing, e.ID)
@@ -180,7 +185,7 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]openEntity, err
 // readUnlistedCreatives requests the stored creatives that the complete listing of their campaign lacks.
 func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	archived := map[string]bool{}
-	missing, err := openEntities(n.s.store, schema.CreativeHistory, n.confirmed,
+	missing, known, err := openEntities(n.s.store, schema.CreativeHistory, n.confirmed,
 		func(c *schema.Creative) (string, schema.Place) {
 			archived[c.CreativeID] = c.Status == schema.Some("archived") && !n.s.Full
 			return c.CreativeID, c.Place()
@@ -194,8 +199,41 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 		return archived[id] || readingsOf(n.settings, schema.CreativeHistory)[id] != nil || c == nil ||
 			!c.whole[schema.PartCreative]
 	})
+	n.askForCreatives(ctx, missing)
+	n.knownCreatives = known
+}
+
+// askForCreatives requests creatives that the lists of their campaigns lack.
+func (n *settingsReader) askForCreatives(ctx context.Context, missing map[string]openEntity) {
 	n.askForMissing(ctx, "creatives", creativeKind.name, missing, n.s.API.Creative,
 		func(e extract.Entity, id string) {
 			_ = readCreative(n, transform.Reply{Own: e, Campaign: missing[id].campaign}) // it records its error
 		})
+}
+
+// readReported reads the campaigns and creatives that only the report names.
+func (n *settingsReader) readReported(ctx context.Context, proven *future[provenReport]) {
+	campaigns := n.askForCampaigns(ctx, n.reportedAlone(ctx, proven, campaignKind.name,
+		func(l transform.ReportCreative) string {
+			if n.stored[l.CampaignID] || n.settings.campaigns[l.CampaignID] != nil {
+				return ""
+			}
+			return l.CampaignID
+		}))
+	n.readCampaigns(ctx, campaigns)
+	for _, c := range campaigns { // no rules of theirs are stored
+		n.settings.rulesDiffer = append(n.settings.rulesDiffer, c.ID)
+	}
+	read, known := readingsOf(n.settings, schema.CreativeHistory), n.knownCreatives
+	if known == nil {
+		return // they could not be read
+	}
+	n.askForCreatives(ctx, n.reportedAlone(ctx, proven, creativeKind.name,
+		func(l transform.ReportCreative) string {
+			c := n.settings.campaigns[l.CampaignID]
+			if known[l.CreativeID] || read[l.CreativeID] != nil || c == nil || !c.whole[schema.PartCreative] {
+				return ""
+			}
+			return l.CreativeID
+		}))
 }

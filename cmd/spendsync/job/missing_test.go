@@ -207,33 +207,42 @@ func TestMissing_UnlistedEntitiesCanBeAccepted(t *testing.T) {
 	w.wantWell(e, 0)
 }
 
-// TestMissing_OfTheReportAlone: a campaign that the report names and the list never had is read like a listed one. If
-// the service does not show it, it stays a stub; it is asked for again only if a young day has new spend of it, or in a
-// full run.
+// TestMissing_OfTheReportAlone: a campaign or creative that the report names and the list never had is read like a
+// listed one. If the service does not show it, it stays a stub; it is asked for again only in a full run, or if a young
+// day has new spend of the campaign.
 func TestMissing_OfTheReportAlone(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 9 })
 	e := &rewriter{of: w.service.Transport()}
 	w.transport = e
-	reported := map[string]bool{}
+	reported, creatives := map[string]bool{}, map[string][]string{}
 	for l := range w.service.Truth((w.today() - 1).String()) {
 		reported[l.CampaignID] = reported[l.CampaignID] || l.Spend > 0
+		if !slices.Contains(creatives[l.CampaignID], l.CreativeID) {
+			creatives[l.CampaignID] = append(creatives[l.CampaignID], l.CreativeID)
+		}
 	}
 	hidden := slices.DeleteFunc(w.service.CampaignIDs(), func(id string) bool {
 		s, err := w.service.Settings(id)
 		return err != nil || s.Status == "archived" || !reported[id]
 	})
 	shown, absent, refused := hidden[0], hidden[1], hidden[2]
+	shownCreative, absentCreative := creatives[hidden[3]][0], creatives[hidden[3]][1]
 	asked := map[string]int{}
 	e.edit = func(path, body string) (int, string) {
-		id, _ := strings.CutPrefix(path, "campaigns/")
+		id, isCreative := strings.CutPrefix(path, "creatives/")
+		if !isCreative {
+			id, _ = strings.CutPrefix(path, "campaigns/")
+		}
 		asked[id]++
 		switch id {
-		case absent:
+		case absent, absentCreative:
 			return 404, `{"error":{"code":"not_found","message":"no such campaign"}}`
 		case refused:
 			return 403, `{"error":{"code":"forbidden","message":"no"}}`
 		case "campaigns":
 			return 0, without(t, body, "campaigns", shown, absent, refused)
+		case hidden[3] + "/creatives":
+			return 0, without(t, body, "creatives", shownCreative, absentCreative)
 		}
 		return 0, body
 	}
@@ -251,6 +260,12 @@ func TestMissing_OfTheReportAlone(t *testing.T) {
 		if got != "ok,stub,stub" {
 			t.Errorf("they are %s", got)
 		}
+		got = w.ask("SELECT string_agg(read_state, ',' ORDER BY creative_id = '%s' DESC) FROM creative_history "+
+			"WHERE is_current AND creative_id IN ('%s', '%s')", shownCreative, shownCreative, absentCreative)
+		wanted := w.runs == 1 || w.job.Full
+		if got != "ok,stub" || asked[shownCreative] != 1 || (asked[absentCreative] > 0) != wanted {
+			t.Errorf("the creatives are %s; %d and %d requests", got, asked[shownCreative], asked[absentCreative])
+		}
 	}
 	want(exit.Partial, 1, 1)
 	for _, table := range []string{"source_mode_history", "creative_history"} {
@@ -258,8 +273,10 @@ func TestMissing_OfTheReportAlone(t *testing.T) {
 			t.Errorf("%s has nothing of %s", table, shown)
 		}
 	}
-	if _, err := w.next().Accept(t.Context(), "settings.campaign.unlisted", false, nil); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"settings.campaign.unlisted", "settings.creative.unlisted"} {
+		if _, err := w.next().Accept(t.Context(), name, false, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 	want(exit.OK, 1, 0)
 	err := w.service.Restate((w.today() - 1).String(), adsim.Restatement{Kind: "multiply", Percent: 110})

@@ -155,6 +155,8 @@ type settingsReader struct {
 	stored        storedCampaigns  // before this run
 	confirmed     history.Readings // before this run
 
+	knownCreatives map[string]bool // those that the advertiser API has described, before this run
+
 	mu       sync.Mutex // guards the fields below
 	settings *settings
 }

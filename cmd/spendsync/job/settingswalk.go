@@ -95,11 +95,7 @@ func (n *settingsReader) readSettings(ctx context.Context, proven *future[proven
 	n.readUnlistedCreatives(ctx)
 	ruleKind{}.confirm(ctx, n)
 	reported.Wait()
-	found := n.askForCampaigns(ctx, n.reportedCampaigns(ctx, proven))
-	n.readCampaigns(ctx, found)
-	for _, c := range found { // no rules of theirs are stored
-		n.settings.rulesDiffer = append(n.settings.rulesDiffer, c.ID)
-	}
+	n.readReported(ctx, proven)
 	return nil
 }
 
