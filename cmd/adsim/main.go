@@ -1,9 +1,8 @@
 // Adsim serves the simulated advertising service on its own, for trying spendsync
 // out and for tests across processes.
 //
-// It listens on -addr and then prints the lines that point spendsync at it, ready
-// to paste into a shell. The package documentation of spendsync/extract/adsim describes
-// the service and its switches; "adsim -h" lists the flags.
+// It listens on -addr and then prints the lines that point spendsync at it, ready to paste into a shell. The package
+// documentation of spendsync/extract/adsim describes the simulated service; "adsim -h" lists the flags.
 //
 // It stops on SIGINT and SIGTERM, and gives requests in flight two seconds.
 package main
@@ -58,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return serve(ctx, service, listener)
 }
 
-// setClock sets the clock to the command line's time, if it has one.
+// setClock sets the clock to the time on the command line, if there is one.
 func (o *options) setClock(service *adsim.Service) {
 	from := o.now
 	if from.IsZero() {
@@ -92,7 +91,7 @@ func serve(ctx context.Context, service http.Handler, listener net.Listener) err
 	grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		// The grace is over: Close ends the replies that stall.
+		// The two seconds are over. Close ends the replies that a fault still stalls.
 		return server.Close()
 	}
 	return nil
@@ -106,7 +105,7 @@ func reachable(addr net.Addr) string {
 	return addr.String()
 }
 
-// announce prints where the service is: lines for a shell.
+// announce prints the addresses and credentials of the service, as lines to paste into a shell.
 func announce(stdout io.Writer, base string) {
 	fmt.Fprintf(stdout, "export SPENDSYNC_ADVERTISER_URL=%s\nexport SPENDSYNC_API_KEY=%s\n"+
 		"export SPENDSYNC_REPORT_URL=%s\nexport SPENDSYNC_REPORT_USER=%s\nexport SPENDSYNC_REPORT_PASSWORD=%s\n",

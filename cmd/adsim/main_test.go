@@ -18,7 +18,7 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// lockedBuffer is what a running server prints, readable meanwhile.
+// lockedBuffer collects the output of a server. It can be read while the server runs.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -36,7 +36,7 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// start runs the command until stop is called, which returns how it ended.
+// start runs the command until the returned function stop is called, which returns the command's error.
 func start(t *testing.T, args ...string) (api, report string, stdout *lockedBuffer, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,7 +13,7 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// errUsage is a mistake in the command line that was already printed.
+// errUsage reports a mistake in the command line. The message about the mistake was already printed.
 var errUsage = errors.New("usage")
 
 // options is the command line.
@@ -60,7 +60,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, errUsage
 	}
 	c.Accounts = make([]adsim.Config, *accounts-1)
-	for i := range c.Accounts { // as large as the first account
+	for i := range c.Accounts { // each further account is as large as the first
 		c.Accounts[i] = adsim.Config{
 			Campaigns: c.Campaigns, CreativesPerCampaign: c.CreativesPerCampaign, RowsPerDay: c.RowsPerDay,
 			Sources: c.Sources,
@@ -106,7 +106,7 @@ func printUsage(f *flag.FlagSet, stderr io.Writer) {
 	}
 }
 
-// decideControl allows orders under /_sim/ only on a loopback address, unless -control was given.
+// decideControl enables the commands under /_sim/ only on a loopback address, unless the flag -control was given.
 func (o *options) decideControl(addr net.Addr) {
 	tcp, ok := addr.(*net.TCPAddr)
 	loopback := ok && tcp.IP.IsLoopback()

@@ -13,9 +13,9 @@ import (
 )
 
 func TestRun_MeasuresAndPrintsAll(t *testing.T) {
-	schematest.Long(t) // it builds spendsync and runs everything that is measured
+	schematest.Long(t) // the test builds spendsync and runs all measurements
 	var out, progress bytes.Buffer
-	// So many creatives have rows on every day, whatever day it is.
+	// With this number of creatives, every day has rows, no matter on which date the test runs.
 	err := run(t.Context(), strings.Fields("-rows 6000 -campaigns 20 -turns 1 -dir "+inMemory(t)), &out, &progress)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, progress.String())
@@ -36,8 +36,7 @@ func TestRun_MeasuresAndPrintsAll(t *testing.T) {
 	}
 }
 
-// inMemory is a folder in memory, where there is one: a small load mostly waits for
-// the disk.
+// inMemory returns a folder in memory, if the system has one. On a disk, a small load would mostly wait for the disk.
 func inMemory(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "spendsync-bench-")
 	if err != nil {

@@ -1,16 +1,16 @@
-// Bench measures the complete product, end to end, beside what people would use in its place, in one run on one
+// Bench measures the complete product, end to end, and the alternatives that people would use, in one run on one
 // machine:
 //
 //	go run ./cmd/bench -rows 320000,3200000
 //
-// It builds spendsync and the simulated service, starts the service as a separate process that serves every page once
-// beforehand, and measures in turns, so that a slow minute of the machine affects everything alike. -rows names the
-// sizes of the report; each is measured by itself. With -python it also measures the peers: a script, dlt, and the
-// best that was written by hand.
+// Bench builds spendsync and the simulated service, starts the service as a separate process, and requests every page
+// once before it measures. It runs the measured processes in turns, so that a slow minute of the machine affects all of
+// them alike. -rows lists the sizes of the report; each size is measured separately. With -python, Bench also measures
+// the alternatives: a plain script, dlt, and the best script that was written by hand.
 //
-// It prints one table: the median CPU seconds, wall seconds and peak memory of each process, and the ratio of its CPU
-// seconds to those of a first load. Compare ratios, not seconds: machines differ and are noisy. README.md in this
-// directory has the figures.
+// Bench prints one table. For each process, the table shows the median CPU seconds, wall seconds and peak memory, and
+// the ratio of the CPU seconds to those of a first load. Compare ratios, not seconds: machines differ and are noisy.
+// README.md in this directory has the results.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 	"syscall"
 )
 
-// days is how many report days a first load reads: the reach with today.
+// days is the number of report days that a first load reads: 32 days and today.
 const days = 33
 
 // creatives is the number of creatives of each campaign.
@@ -86,7 +86,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// run measures each size and prints its results at once.
+// run measures each size and prints the results as soon as the size is measured.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -118,7 +118,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// The measured processes of spendsync. A peer has a first load, and reads again what is unchanged and what is restated.
+// The measured processes of spendsync. Of each peer, only the first load, the unchanged reread and the reread of
+// restated days are measured.
 const (
 	firstLoad   = "first load"
 	unchanged   = "all read again, unchanged"
@@ -131,7 +132,7 @@ const (
 	verify      = "all files verified (verify)"
 )
 
-// peers are the scripts in the folder peers.
+// peers are the alternatives to spendsync: the scripts in the folder peers.
 var peers = []struct{ name, script string }{
 	{"script", "script.py"}, {"dlt", "with_dlt.py"}, {"by hand", "by_hand.py"}}
 

@@ -1,4 +1,4 @@
 package main
 
-// maxrssUnit is what Rusage.Maxrss counts, in bytes.
+// maxrssUnit is the unit of Rusage.Maxrss, in bytes.
 const maxrssUnit = 1024

@@ -24,18 +24,18 @@ import (
 // service is the simulated service in a process of its own.
 type service struct {
 	cmd             *exec.Cmd
-	env             []string // the variables that point spendsync at it
+	env             []string // the variables that make spendsync use this service
 	report, control string
 	user, password  string
 	first, today    schema.Date
 	rows            int // rows of the whole report
 }
 
-// startService starts adsim with a stopped clock and a report of about that many rows, and requests every page once, so
-// that its caches are filled before anything is measured.
+// startService starts adsim with a stopped clock and a report of about the given number of rows. It requests every page
+// once, so that the caches of adsim are filled before the first measurement.
 func (o options) startService(ctx context.Context, rows int) (*service, error) {
-	// Half as many websites as rows per day: fewer cannot hold the rows, as a creative has at most one row per website
-	// and day.
+	// Use half as many websites as rows per day. With fewer websites, the report would have fewer rows, because a
+	// creative has at most one row per website and day.
 	perDay := rows / days
 	cmd := exec.CommandContext(ctx, filepath.Join(o.dir, "adsim"), "-addr", "127.0.0.1:0", "-frozen", "-rate-limit",
 		"-1",
@@ -91,7 +91,7 @@ func (s *service) stop() {
 	_ = s.cmd.Wait()
 }
 
-// reportColumns are those that spendsync requests.
+// reportColumns are the columns of the report that spendsync requests.
 const reportColumns = "date,campaign_id,creative_id,source_id,total_spend,clicks,impressions,conversions"
 
 // warm sends every request of spendsync and the peers once, so that the service computes its totals before the
@@ -158,8 +158,8 @@ func (s *service) restateScattered(ctx context.Context) error {
 	return s.restate(ctx, schema.ReachDays, restatement{Percent: 150, OneIn: 100})
 }
 
-// anHourLater applies the changes of an hour: late conversions of one source in 500 on ten days,
-// and a twentieth more on the open day.
+// anHourLater applies the changes of an hour: late conversions of one source in 500 on the last ten days, and five
+// percent more traffic today.
 func (s *service) anHourLater(ctx context.Context) error {
 	grown := restatement{Day: s.today.String(), Kind: "multiply", Percent: 105}
 	if err := s.order(ctx, http.MethodPost, "/restate", grown, nil); err != nil {
@@ -168,7 +168,7 @@ func (s *service) anHourLater(ctx context.Context) error {
 	return s.restate(ctx, 10, restatement{Percent: 150, OneIn: 500})
 }
 
-// restatement is the body of an order to change rows.
+// restatement is the body of a command that changes rows.
 type restatement struct {
 	Day     string `json:"day"`
 	Kind    string `json:"kind"`
@@ -176,7 +176,7 @@ type restatement struct {
 	OneIn   int    `json:"one_in,omitempty"`
 }
 
-// restate changes the days before today.
+// restate changes the last days before today; the argument days is their number.
 func (s *service) restate(ctx context.Context, days int, which restatement) error {
 	for d := s.today - schema.Date(days); d < s.today; d++ {
 		which.Day, which.Kind = d.String(), "multiply"
@@ -187,7 +187,7 @@ func (s *service) restate(ctx context.Context, days int, which restatement) erro
 	return s.warm(ctx)
 }
 
-// order sends the service an order under /_sim/ and passes its reply on.
+// order sends a command under /_sim/ to the service, and passes the body of the reply to a function.
 func (s *service) order(ctx context.Context, method, path string, body any, answer func([]byte) error) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *service) order(ctx context.Context, method, path string, body any, answ
 	return send(req, answer)
 }
 
-// send sends a request and passes the body of its reply on.
+// send sends a request, and passes the body of the reply to a function.
 func send(req *http.Request, body func([]byte) error) error {
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -217,7 +217,7 @@ func send(req *http.Request, body func([]byte) error) error {
 	return err
 }
 
-// equalDays compares the days of a store with the service's rows and sums.
+// equalDays checks that the days of a store have the service's rows and sums.
 func (s *service) equalDays(ctx context.Context, dir string) error {
 	type day struct {
 		Date   string      `json:"date"`

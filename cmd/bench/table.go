@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// table collects the measurements by name.
+// table collects measurements by the name of the measured process. Each process is measured several times.
 type table struct {
 	names []string
 	of    map[string][]measurement
@@ -22,7 +22,7 @@ func (t *table) add(name string, m measurement) {
 	t.of[name] = append(t.of[name], m)
 }
 
-// median returns the medians of each figure.
+// median returns the median of each figure (CPU time, wall time, memory) over all measurements of one process.
 func (t *table) median(name string) measurement {
 	all := t.of[name]
 	return measurement{
@@ -42,7 +42,8 @@ func middle[N cmp.Ordered](all []measurement, figure func(measurement) N) N {
 	return values[len(values)/2]
 }
 
-// print writes the medians, one row each, with the ratio of its CPU seconds to those of the first load.
+// print writes one row for each process: the medians of its measurements, and the ratio of its CPU seconds to the CPU
+// seconds of the first load.
 func (t *table) print(out io.Writer, title string) {
 	fmt.Fprintf(out, "%s\n\n", title)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

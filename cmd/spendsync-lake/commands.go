@@ -53,7 +53,7 @@ func codeOf(err error) int {
 	case errors.Is(err, lake.ErrUnreachable):
 		return exit.Unreachable
 	case err != nil && strings.HasPrefix(err.Error(), "unknown "):
-		return exit.Usage // cobra's
+		return exit.Usage // an error of cobra
 	}
 	return exit.Of(err)
 }
@@ -159,7 +159,7 @@ func (a *app) followCommand() *cobra.Command {
 				}
 				select {
 				case <-cmd.Context().Done():
-					return nil // asked to stop between two commits
+					return nil // a signal arrived between two commits
 				case <-time.After(every):
 				}
 			}
@@ -171,7 +171,7 @@ func (a *app) followCommand() *cobra.Command {
 	return cmd
 }
 
-// follow follows the store once.
+// follow makes the lake equal to the store once, and prints the result.
 func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 	s, err := readSettings(ctx, a.environ)
 	if err != nil {
@@ -195,7 +195,7 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 	return nil
 }
 
-// showFollowed prints the result of a follow.
+// showFollowed prints the result of a call of [lake.Lake.Follow].
 func (a *app) showFollowed(done *lake.Followed) {
 	switch {
 	case done.IsNothing():

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(loadtest.InMemory(m))
 }
 
-// killer kills the running command at one of its requests, before or after the service has served it.
-// A moment on the clock would depend on the machine: a fast run ends before it.
+// killer kills the running command at one of its requests, before or after the service has served it. Requests are
+// counted, because a point in time would depend on the machine: a fast run might end before it.
 type killer struct {
 	mu     sync.Mutex
 	left   int  // requests until the kill; 0: no kill
@@ -72,7 +72,7 @@ func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ..
 		t.Fatal(err)
 	}
 	err = cmd.Wait()
-	k.mu.Lock() // requests of the test itself must not count
+	k.mu.Lock() // do not count the requests of the test itself
 	k.left = 0
 	k.mu.Unlock()
 	if err != nil && cmd.ProcessState.ExitCode() != -1 {
@@ -82,9 +82,9 @@ func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ..
 }
 
 // TestCommands_ConvergeAfterKills kills followers and maintenance of a lake with a long history at each of their
-// requests and then at random ones, while the store publishes more generations and months of it close. After each kill
-// the lake holds a single generation, after each clean run the newest, and at the end it passes a deep verify. With
-// fewer than 300 kills, the first part covers only some of the requests.
+// requests and then at random ones, while the store publishes more generations and months of the store are closed.
+// After each kill the lake holds a single generation; after each clean run it holds the newest generation; at the end
+// it passes a deep verify. With fewer than 300 kills, the first part covers only some of the requests.
 func TestCommands_ConvergeAfterKills(t *testing.T) {
 	schematest.Long(t)
 	if testing.Short() {
@@ -103,7 +103,8 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 	environ := []string{"PATH=" + os.Getenv("PATH"), "SPENDSYNC_DATA_DIR=" + s.Dir, "SPENDSYNC_LAKE_WAREHOUSE=wh",
 		"SPENDSYNC_LAKE_CATALOG=" + w.URL, "SPENDSYNC_LAKE_S3_ENDPOINT=" + w.S3, "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=" + laketest.AccessKey, "AWS_SECRET_ACCESS_KEY=" + laketest.SecretKey}
-	first := schema.Date(20450) // 2025-12-28: of many months some are closed, and some close while this runs
+	// 2025-12-28: long enough ago that some months are closed, and others are closed while the test runs
+	first := schema.Date(20450)
 	change := func(days int) {
 		for range days {
 			s.Spend("acme", (first + schema.Date(r.IntN(240))).String(), 1+r.IntN(5), r.Int64N(1e6))

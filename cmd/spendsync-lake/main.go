@@ -1,6 +1,6 @@
 // Command spendsync-lake keeps Apache Iceberg tables in object storage equal to a spendsync store. It reads the store
-// and never writes to it. It is a command of its own so that no pod needs both the lake's credentials and the
-// service's.
+// and never writes to it. The command is separate from spendsync, so that no pod needs both the lake's credentials and
+// the service's credentials.
 //
 // Run "spendsync-lake help" for the commands; the README beside this file lists the variables.
 package main
@@ -25,7 +25,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
-	debug.SetTraceback("crash") // a crash ends by SIGABRT (134): Go's own exit code 2 means wrong usage here
+	debug.SetTraceback("crash") // end a crash by SIGABRT (134): Go would exit with 2, which means wrong usage here
 	cli.LimitUmask()
 	config.HoldHeap()
 	a := &app{environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr, now: time.Now}

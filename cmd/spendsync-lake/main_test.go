@@ -39,7 +39,8 @@ func emptyStore(t *testing.T, generation int64) string {
 	return dir
 }
 
-// lakeOf serves a catalog whose tables are stored in a folder, and returns the variables that point to it.
+// lakeOf serves a catalog whose tables are stored in a folder. It returns the variables that make the command use this
+// catalog.
 func lakeOf(t *testing.T, before func(http.ResponseWriter, *http.Request) bool) (environ []string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -104,8 +105,8 @@ func TestCommands_FollowAStore(t *testing.T) {
 	}
 }
 
-// TestMetrics_CountGenerationsWhileTheLakeIsAway: the lake's last generation is remembered, so that an alert can count
-// the missing ones while the lake is unreachable.
+// TestMetrics_CountGenerationsWhileTheLakeIsAway: the metrics file keeps the lake's last known generation, so that the
+// metric of missing generations still grows while the lake is unreachable.
 func TestMetrics_CountGenerationsWhileTheLakeIsAway(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lake.prom")
 	environ := append(lakeOf(t, nil), "SPENDSYNC_LAKE_METRICS_FILE="+file)
@@ -128,7 +129,8 @@ func TestMetrics_CountGenerationsWhileTheLakeIsAway(t *testing.T) {
 	}
 }
 
-// TestFollow_TellsWhatOthersWrote: what another program deleted comes back with the next generation, which says so.
+// TestFollow_TellsWhatOthersWrote: rows that another program deleted come back with the next generation, and the output
+// of the command mentions this.
 func TestFollow_TellsWhatOthersWrote(t *testing.T) {
 	w, s, file := laketest.New(t), laketest.Sample(t), filepath.Join(t.TempDir(), "lake.prom")
 	environ := []string{"SPENDSYNC_DATA_DIR=" + s.Dir, "SPENDSYNC_LAKE_WAREHOUSE=wh", "SPENDSYNC_LAKE_CATALOG=" + w.URL,
@@ -151,7 +153,8 @@ func TestFollow_TellsWhatOthersWrote(t *testing.T) {
 	follow("another program had written to spend_daily: ", "spendsync_lake_foreign_changes 1\n")
 }
 
-// TestSecrets_AreNeverShown: a catalog sends back every header that it got.
+// TestSecrets_AreNeverShown: the command shows no secret, even if a catalog's reply contains every header of the
+// request.
 func TestSecrets_AreNeverShown(t *testing.T) {
 	echo := func(w http.ResponseWriter, r *http.Request) bool {
 		body := new(bytes.Buffer)

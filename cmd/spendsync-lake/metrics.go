@@ -33,7 +33,8 @@ func (g gauges) write(s *settings) error {
 	return nil
 }
 
-// writeMetrics writes the metrics of a follow if SPENDSYNC_LAKE_METRICS_FILE is set.
+// writeMetrics writes the metrics of a run of the command follow, if SPENDSYNC_LAKE_METRICS_FILE is set. If the run
+// failed, done is nil and the file keeps the generation that it had.
 func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	if s.MetricsFile == "" {
 		return nil
@@ -58,8 +59,8 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	return g.write(s)
 }
 
-// generationBefore returns the generation in an existing metrics file. If the lake is unreachable, this is the last one
-// known.
+// generationBefore returns the generation in an existing metrics file. If the lake is unreachable, this is the last
+// known generation.
 func generationBefore(file string) (float64, bool) {
 	b, err := cli.ReadFile(file, cli.MaxSecret)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"spendsync/cmd/spendsync-lake/lake"
 )
 
-// settings contains the environment variables with the prefix SPENDSYNC_. The AWS SDK reads others, for example
-// AWS_REGION and AWS_WEB_IDENTITY_TOKEN_FILE.
+// settings contains the environment variables with the prefix SPENDSYNC_. The AWS SDK reads further variables, for
+// example AWS_REGION and AWS_WEB_IDENTITY_TOKEN_FILE.
 type settings struct {
 	DataDir        string        `env:"DATA_DIR, default=data"`
 	Catalog        string        `env:"LAKE_CATALOG"`
@@ -72,7 +72,7 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 
 func (s *settings) variable(name string) string { return s.environ[name] }
 
-// secret returns an optional secret from its variable or its file.
+// secret returns an optional secret from its variable or from the file that another variable names.
 func secret(name string, value config.Secret, file string) (config.Secret, error) {
 	if value == "" && file == "" {
 		return "", nil
@@ -99,8 +99,8 @@ func (s *settings) lake() (lake.Options, error) {
 		Region: region, S3Endpoint: s.S3Endpoint, CABundle: bundle, AllowHTTP: s.AllowHTTP, Version: version()}, nil
 }
 
-// redactor replaces every secret in the variables. Errors need it: they contain what a catalog answered, and a catalog
-// may repeat a secret.
+// redactor replaces every secret of the variables in a text. It is needed for errors, because they quote replies of the
+// catalog, and a reply may repeat a secret.
 func (s *settings) redactor() *strings.Replacer {
 	var pairs []string
 	add := func(secret string) {

@@ -1,6 +1,7 @@
-// Package cli is what the commands share where they meet a person: texts and numbers as a person reads them, answers
-// and progress on a terminal, and the files that somebody named.
+// Package cli contains the parts of the commands that deal with a person: it formats texts and numbers, shows answers
+// and progress on a terminal, and opens the files that a user named.
 //
-// What somebody typed may be a pipe, a device, a folder, a file of the store or a link to one. Reading never waits for
-// the writer of a pipe and has a limit; writing replaces a regular file in one step, and none of the store's own.
+// A path from a user may name a pipe, a device, a folder, a file of the store or a link to one of these. Reading never
+// waits for the writer of a pipe, and stops at a limit. Writing replaces a regular file in one step, and never replaces
+// a file of the store.
 package cli

@@ -17,8 +17,8 @@ import (
 // MaxSecret exceeds the size of any key, password, token or bundle of certificates.
 const MaxSecret = 1 << 20
 
-// OpenFile opens a regular file of at most limit bytes for reading. It follows links: that is how Kubernetes mounts
-// secrets.
+// OpenFile opens a regular file of at most limit bytes for reading. It follows links, because Kubernetes mounts secrets
+// as links.
 func OpenFile(path string, limit int64) (*os.File, error) {
 	// Without O_NONBLOCK, opening a pipe waits for its writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -46,10 +46,10 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit)) // the file may grow meanwhile
+	return io.ReadAll(io.LimitReader(f, limit)) // a limit, because the file may have grown since it was opened
 }
 
-// CABundle returns the certificates of the file that AWS_CA_BUNDLE names; nil if it is not set.
+// CABundle returns the certificates of the file that AWS_CA_BUNDLE names, or nil if the variable is not set.
 func CABundle(value func(name string) string) ([]byte, error) {
 	path := value("AWS_CA_BUNDLE")
 	if path == "" {
@@ -62,8 +62,8 @@ func CABundle(value func(name string) string) ([]byte, error) {
 	return b, nil
 }
 
-// CheckFile refuses a path in a folder that does not exist, or that is not [CheckReplaceable]. The name in the message
-// is that of the flag.
+// CheckFile refuses a path if its folder does not exist, or if [CheckReplaceable] refuses the path. The argument name
+// is the flag, for the message.
 func CheckFile(name, path, dataDir string) error {
 	if path == "" {
 		return nil
@@ -78,7 +78,7 @@ func CheckFile(name, path, dataDir string) error {
 }
 
 // CheckReplaceable refuses a path that must not be replaced: anything within the store's folder, a link, a device, a
-// pipe, a folder. The name in the message is that of the variable or flag.
+// pipe, a folder. The argument name is the variable or flag, for the message.
 func CheckReplaceable(name, path, dataDir string) error {
 	if isWithin(dataDir, path) {
 		return exit.Usagef("%s %s: that is within %s, where only spendsync's own files are", name, path, dataDir)
@@ -93,8 +93,8 @@ func CheckReplaceable(name, path, dataDir string) error {
 	return nil
 }
 
-// CheckMetrics refuses a metrics file that is not [CheckReplaceable], or that holds something other than metrics, for
-// example a key.
+// CheckMetrics refuses a metrics file if [CheckReplaceable] refuses its path, or if the file contains something other
+// than metrics, for example a key.
 func CheckMetrics(name, path, dataDir string) error {
 	if strings.ContainsRune(path, 0) {
 		return exit.Usagef("%s holds a NUL", name)
@@ -104,7 +104,7 @@ func CheckMetrics(name, path, dataDir string) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // writing will fail, too, if the folder forbids it
+		return nil // nothing to check: there is no file yet, or writing will fail, too
 	}
 	defer f.Close()
 	begins := make([]byte, len("# HELP"))
@@ -143,7 +143,7 @@ func WriteSecret(path, text string) error {
 
 func writeFile(path string, perm fs.FileMode, write func(io.Writer) error) error {
 	aside := draftOf(path)
-	// A process that died may have left a file there. If it is a link, it must not be followed.
+	// Remove the file that a process may have left when it died. If the path is a link, the link must not be followed.
 	if err := os.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unwritable(path, err)
 	}

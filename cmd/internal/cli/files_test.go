@@ -11,8 +11,8 @@ import (
 	"spendsync/cmd/internal/exit"
 )
 
-// oddFiles are files that no variable may name, by their kind. None is read to its end, and none is
-// waited for: a test that hangs fails.
+// oddFiles returns files that no variable may name, by their kind. Code under test must not read such a file to its end
+// or wait for it: a test that hangs fails.
 func oddFiles(t *testing.T, limit int64) map[string]string {
 	t.Helper()
 	dir := t.TempDir()

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Nearest returns at most three names similar to an unknown one, by cobra's rule for commands. A name with a schema is
-// also found by its last part.
+// Nearest returns at most three names that are similar to an unknown name, by cobra's rule for commands. For a name
+// with a schema, the part after the schema may match alone.
 func Nearest(written string, names []string) (meant []string) {
 	plain := strings.NewReplacer("_", "", "-", "", " ", "")
 	if written = plain.Replace(strings.ToLower(written)); written == "" {
@@ -30,7 +30,8 @@ func Nearest(written string, names []string) (meant []string) {
 	return meant[:min(3, len(meant))]
 }
 
-// DidYouMean returns a question with the names of [Nearest] to append to a message; empty if there are none.
+// DidYouMean returns a question with the names of [Nearest] to append to a message; it returns "" if no name is
+// similar.
 func DidYouMean(written string, names []string) string {
 	if meant := Nearest(written, names); len(meant) > 0 {
 		return "; did you mean " + strings.Join(meant, " or ") + "?"

@@ -43,7 +43,8 @@ func QuietPipe(err error) error {
 	return err
 }
 
-// IsClosedPipe reports whether a write failed because the reader of the output closed it; not for network connections.
+// IsClosedPipe reports whether a write failed because the reader closed the pipe. It is not meant for network
+// connections.
 func IsClosedPipe(err error) bool {
 	var path *fs.PathError
 	return errors.As(err, &path) && errors.Is(path, syscall.EPIPE)
@@ -55,7 +56,7 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// TerminalWidth returns the terminal's width in columns; 80 if it is not known.
+// TerminalWidth returns the terminal's width in columns, or 80 if the width is not known.
 func TerminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -68,8 +69,8 @@ func TerminalWidth(w io.Writer) int {
 // maxText limits the width of texts on wide terminals.
 const maxText = 120
 
-// TextWidth returns the width for wrapping texts: the terminal's, at most [maxText]. Off a terminal lines are not
-// wrapped, for grep and awk.
+// TextWidth returns the width for wrapping texts: the width of the terminal, but at most [maxText]. If the output is
+// not a terminal, lines are not wrapped, so that grep and awk see whole lines.
 func TextWidth(w io.Writer) int {
 	if !IsTerminal(w) {
 		return math.MaxInt16
@@ -77,7 +78,8 @@ func TextWidth(w io.Writer) int {
 	return min(TerminalWidth(w), maxText)
 }
 
-// WriteHelp writes a help text wrapped to the terminal, at most [maxText] columns; off a terminal to 80.
+// WriteHelp writes a help text, wrapped to the width of the terminal, but at most [maxText] columns. If the output is
+// not a terminal, the width is 80.
 func WriteHelp(w io.Writer, help string) error {
 	_, err := io.WriteString(w, wrapHelp(help, min(TerminalWidth(w), maxText)))
 	return QuietPipe(err)
@@ -86,7 +88,7 @@ func WriteHelp(w io.Writer, help string) error {
 // FitHelp makes a command and its subcommands print their help by [WriteHelp].
 func FitHelp(root *cobra.Command, out io.Writer) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		// Nobody would see the error.
+		// An error of this write is ignored: it could not be shown either.
 		_ = WriteHelp(out, strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))+"\n\n"+cmd.UsageString())
 	})
 }
@@ -105,7 +107,7 @@ func NewTable(out io.Writer) table.Writer {
 	return w
 }
 
-// Version returns the version of this binary: the one that the linker set for a release, else the commit.
+// Version returns the version of this binary: the version that the linker set for a release, else the commit.
 func Version(linked string) string {
 	if b, ok := debug.ReadBuildInfo(); ok && linked == "" {
 		for _, s := range b.Settings {

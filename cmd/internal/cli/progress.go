@@ -27,7 +27,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bars != nil {
-		if n, err := s.bars.Write(p); err == nil { // on an error the bars have just ended
+		if n, err := s.bars.Write(p); err == nil { // after an error, write to out: the bars have just ended
 			return n, nil
 		}
 	}
@@ -40,24 +40,25 @@ func (s *Screen) setBars(bars *mpb.Progress) {
 	s.bars = bars
 }
 
-// Bar shows the progress of reading: steps, rows, rows a second, time left.
+// Bar shows the progress of reading: steps, rows, rows per second, time left.
 type Bar struct {
 	screen     *Screen
-	left       string // the kind, and what was done with it; empty: no line is left
+	left       string // kind and last word of the line that replaces the bar; empty: no such line
 	bars       *mpb.Progress
-	bar        *mpb.Bar // nil off a terminal
+	bar        *mpb.Bar // nil if the output is not a terminal
 	waitsUntil func() time.Time
 	n          int
 	rows       atomic.Int64
 	start      time.Time
 	steps      atomic.Int64
 	stepped    atomic.Int64 // when the bar last moved, in nanoseconds since start
-	waited     atomic.Int64 // when a known wait was last seen, in nanoseconds since start
+	waited     atomic.Int64 // when a wait with a known end was last seen, in nanoseconds since start
 }
 
-// Progress starts a bar for n entities of a kind; off a terminal it shows nothing. When the bar is done, a line such as
-// "33 of 33 days read" is left in its place, with done as its last word; an empty done leaves none. waitsUntil returns
-// the end of a known wait, or the zero time; it may be nil.
+// Progress starts a bar for n entities of a kind. If the output is not a terminal, the bar shows nothing. When the bar
+// is done, a line such as "33 of 33 days read" replaces it; the argument done is the last word of the line. If done is
+// empty, there is no such line. The function waitsUntil returns when the present wait ends, or the zero time if the end
+// is not known; waitsUntil may be nil.
 func (s *Screen) Progress(kind, done string, n int, waitsUntil func() time.Time) *Bar {
 	b := &Bar{screen: s, n: n, start: time.Now(), waitsUntil: waitsUntil}
 	if done != "" {
@@ -79,12 +80,13 @@ func (s *Screen) Progress(kind, done string, n int, waitsUntil func() time.Time)
 	return b
 }
 
-// paceAfter is the time after which the pace tells the time left: the first requests are answered faster than those
-// that the service's limit holds back.
+// paceAfter is the time after which the bar shows the time left. Before, the pace would be misleading: the service
+// answers the first requests faster than the requests that have to wait for its limit.
 const paceAfter = 3 * time.Second
 
-// pace describes the bar's progress after a time: the rows so far, and then the rest of a known wait, the time since
-// the last step if that is long, or the time left at the pace so far.
+// pace describes the bar's progress when the time took has passed. The text has the rows so far, and then one of three
+// times: the rest of a wait whose end is known, the time since the last step if it is more than three seconds, or the
+// time left at the pace so far.
 func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string) {
 	if rows := b.rows.Load(); rows > 0 {
 		text = fmt.Sprintf("%s rows, %s/s ", Grouped(rows), Grouped(int64(float64(rows)/max(took.Seconds(), 0.001))))
@@ -100,7 +102,7 @@ func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string)
 	case idle > 3*time.Second:
 		text += fmt.Sprintf("waiting %v for replies", idle.Round(time.Second))
 	case current > 0 && took >= paceAfter:
-		// Between two steps the time left shrinks: it is measured from the last step.
+		// The time left is measured from the last step, so that it shrinks between two steps.
 		left := max(time.Second, stepped*time.Duration(total-current)/time.Duration(current)-idle)
 		text += left.Round(time.Second).String() + " left"
 	}
@@ -110,7 +112,7 @@ func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string)
 // Rows counts rows that were read.
 func (b *Bar) Rows(n int) { b.rows.Add(int64(n)) }
 
-// Step counts one more entity.
+// Step counts one more entity as read.
 func (b *Bar) Step() {
 	if b.bar != nil {
 		b.steps.Add(1)

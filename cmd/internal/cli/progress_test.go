@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// TestBar_KnownWaitsCountDown: a wait whose end is known counts down, one for replies counts up. Between steps the time
-// left does not grow.
+// TestBar_KnownWaitsCountDown: if the end of a wait is known, the bar counts down; if the bar waits for replies, it
+// counts up. The time left does not grow between steps.
 func TestBar_KnownWaitsCountDown(t *testing.T) {
 	b := &Bar{}
-	b.stepped.Store(int64(30 * time.Second)) // 30 of 36 after 30 seconds
+	b.stepped.Store(int64(30 * time.Second)) // 30 of 36 steps were done after 30 seconds
 	for _, c := range []struct {
 		took, wait time.Duration
 		want       string
@@ -20,7 +20,8 @@ func TestBar_KnownWaitsCountDown(t *testing.T) {
 		{32 * time.Second, 0, "4s left"},
 		{33 * time.Second, 57 * time.Second, "limit of requests: goes on in 57s"},
 		{80 * time.Second, 10 * time.Second, "limit of requests: goes on in 10s"},
-		{90 * time.Second, 500 * time.Millisecond, "6s left"}, // the known wait was none for replies
+		// the wait for the limit does not count as a wait for replies
+		{90 * time.Second, 500 * time.Millisecond, "6s left"},
 		{95 * time.Second, 0, "waiting 5s for replies"},
 		{96 * time.Second, -time.Hour, "waiting 6s for replies"},
 	} {

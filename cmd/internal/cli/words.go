@@ -17,7 +17,7 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, english.PluralWord(n, what, ""))
 }
 
-// Days lists days; of more than six it shows the first three and the last.
+// Days lists days. Of more than six days, it shows the first three and the last.
 func Days(d []schema.Date) string {
 	if len(d) > 6 {
 		return Days(d[:3]) + ", ..., " + d[len(d)-1].String()
@@ -69,8 +69,9 @@ func Thousands(number string) string {
 	return integer + rest
 }
 
-// Unseen reports whether a character is invisible and affects the text around it: controls, which start terminal
-// commands, and marks that change the direction of writing. Joiners within emoji and scripts are allowed.
+// Unseen reports whether a character is invisible and affects the text around it. This is true of control characters,
+// which start terminal commands, and of marks that change the direction of writing. It is false for the joiners in
+// emoji and some scripts.
 func Unseen(r rune) bool {
 	const zwnj, zwj = '\u200c', '\u200d'
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || (unicode.Is(unicode.Cf, r) && r != zwnj &&
@@ -87,7 +88,7 @@ func Visible(text string) string {
 		switch shown := strconv.QuoteRuneToASCII(r); {
 		case !Unseen(r):
 			b.WriteRune(r)
-		case r == 0x7f: // as JSON spells it; JSON escapes the other controls itself
+		case r == 0x7f: // escape DEL as JSON would; JSON itself escapes the other control characters
 			b.WriteString(`\u007f`)
 		default:
 			b.WriteString(shown[1 : len(shown)-1])

@@ -7,7 +7,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// WrapLine wraps a line at a width; the following lines begin with the indent. Words longer than a line are not broken.
+// WrapLine wraps a line at a width. The lines after the first begin with the indent. Words longer than a line are not
+// broken.
 func WrapLine(line string, width int, indent string) string {
 	lead := line[:len(line)-len(strings.TrimLeft(line, " "))]
 	var b strings.Builder
@@ -33,7 +34,8 @@ func WrapLine(line string, width int, indent string) string {
 // label matches the start of a list entry: a name or number, then at least two spaces before its meaning.
 var label = regexp.MustCompile(`^ *(?:\S+ ){0,4}\S+ {2,}`)
 
-// WrapText wraps the long lines of a text. The meaning of a list entry continues below its start.
+// WrapText wraps the long lines of a text. In a list entry, the further lines of the meaning are indented to where the
+// meaning starts.
 func WrapText(all string, width int) string {
 	lines := strings.Split(all, "\n")
 	for i, line := range lines {
@@ -50,7 +52,7 @@ func WrapText(all string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// explanation is the least indent of a line that explains the name above it.
+// explanation is the minimum indent of a line that explains the name on the line above.
 const explanation = "      "
 
 // wrapHelp wraps a help text. Lines without an indent form a paragraph up to the next empty or indented line. Indented
@@ -73,8 +75,8 @@ func wrapHelp(help string, width int) string {
 	return strings.Join(out[:len(out)-1], "\n")
 }
 
-// Entry formats a list entry: a name, and its meaning wrapped from a column on. A name that is too long has its own
-// line.
+// Entry formats a list entry: a name, and its meaning wrapped from a column on. If the name is too long, the meaning
+// starts on the next line.
 func Entry(name, meaning string, column, width int) string {
 	indent := strings.Repeat(" ", column)
 	if len(name) >= column {

@@ -20,7 +20,7 @@ const (
 type ClientOptions struct {
 	UserAgent string
 	Log       *slog.Logger
-	Transport http.RoundTripper // nil: the network
+	Transport http.RoundTripper // nil: requests go to the network
 }
 
 // ReportClient returns a client of the spend report.
@@ -29,8 +29,8 @@ func (c *Config) ReportClient(o ClientOptions) (*extract.Client, error) {
 		Credentials.api)
 }
 
-// AdvertiserClient returns a client of the advertiser API. All its requests share one limit, because the service counts
-// requests by key.
+// AdvertiserClient returns a client of the advertiser API. All requests of the client share one limit, because the
+// service counts requests by key.
 func (c *Config) AdvertiserClient(o ClientOptions) (*extract.Client, error) {
 	return c.client("ADVERTISER_URL", extract.Options{Name: API, BaseURL: c.AdvertiserURL,
 		PerMinute: c.RequestsPerMinute}, o, Credentials.api, Credentials.report)
@@ -43,15 +43,16 @@ func (k Credentials) report() string {
 
 func (k Credentials) api() string { return "Bearer " + string(k.APIKey) }
 
-// client returns a client that authorizes its requests. After a 401 it reads the credentials again once, in case they
-// were rotated. header returns the client's own Authorization header, and beside that of the other interface.
+// client returns a client that adds credentials to its requests. After a 401 the client reads the credentials once
+// more, because the key may have been rotated. header returns the client's own Authorization header, and beside that of
+// the other interface.
 func (c *Config) client(variable string, e extract.Options, o ClientOptions, header,
 	beside func(Credentials) string) (*extract.Client, error) {
 	k, err := c.credentials()
 	if err != nil {
 		return nil, err
 	}
-	var value atomic.Pointer[Credentials] // may be replaced during requests
+	var value atomic.Pointer[Credentials] // the header's value, which another request may replace
 	value.Store(&k)
 	e.Authorize = func(r *http.Request) { r.Header.Set("Authorization", header(*value.Load())) }
 	e.Beside = func() string { return beside(*value.Load()) }

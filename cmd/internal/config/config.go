@@ -22,8 +22,8 @@ import (
 // Prefix is the prefix of every variable.
 const Prefix = "SPENDSYNC_"
 
-// Config is the configuration, read from environment variables with the prefix SPENDSYNC_. This struct lists them and
-// docs describes each; 'help config' is printed from both.
+// Config is the configuration, read from environment variables with the prefix SPENDSYNC_. This struct lists the
+// variables, and the map docs describes each variable; 'help config' is printed from both.
 type Config struct {
 	AdvertiserURL string `env:"ADVERTISER_URL" required:"true"`
 	APIKey        Secret `env:"API_KEY" required:"true"`
@@ -66,14 +66,14 @@ type Config struct {
 	LogLevel  string `env:"LOG_LEVEL" from:"info; on a terminal warn"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
 
-	// files are the variables that name files, secrets included.
+	// files contains the variables that name files, including files with secrets.
 	files map[string]string
 
-	// assumed are the assumptions about the service: the embedded ones, overridden by ServiceFile.
+	// assumed contains the assumptions about the service: the embedded defaults, overridden by ServiceFile.
 	assumed *service.Service
 
-	// unknown are variables with our prefix that no command reads. They cause a warning, not an error: Kubernetes sets
-	// such variables for every Service named spendsync.
+	// unknown contains the variables with our prefix that no command reads. They cause a warning and not an error,
+	// because Kubernetes sets such variables for every Service named spendsync.
 	unknown      []string
 	wrongProxies []string   // errors in the proxy variables
 	missing      []Variable // required variables that are not set
@@ -107,7 +107,8 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 	return c, c.readService()
 }
 
-// trust makes every client of this process trust the authorities of CA_FILE in addition to the system's.
+// trust makes every client of this process trust the certificate authorities of CA_FILE in addition to those of the
+// system.
 func (c *Config) trust() error {
 	if c.CAFile == "" {
 		return nil

@@ -38,7 +38,8 @@ func TestRead_RefusesAFolderThatDuckDBReadsAsAPattern(t *testing.T) {
 	}
 }
 
-// TestRead_RefusesMetricsWhereSomethingElseIs: the file is replaced by every run.
+// TestRead_RefusesMetricsWhereSomethingElseIs: every run replaces the metrics file, so its path must not name another
+// file.
 func TestRead_RefusesMetricsWhereSomethingElseIs(t *testing.T) {
 	base := t.TempDir()
 	dir, link := filepath.Join(base, "data"), filepath.Join(base, "link")
@@ -62,7 +63,7 @@ func TestRead_RefusesMetricsWhereSomethingElseIs(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	// The folder of the store need not exist yet.
+	// A metrics file in the folder of the store is refused even if that folder does not exist yet.
 	_, err := Read(t.Context(), []string{"SPENDSYNC_DATA_DIR=" + base + "/new", "SPENDSYNC_METRICS_FILE=" + base +
 		"/new/manifest.json"})
 	if err == nil {
@@ -70,7 +71,7 @@ func TestRead_RefusesMetricsWhereSomethingElseIs(t *testing.T) {
 	}
 }
 
-// TestSecret_FromAPipe: a named pipe that nobody writes to holds nothing up.
+// TestSecret_FromAPipe: a named pipe without a writer does not block the command.
 func TestSecret_FromAPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "key")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -98,7 +99,7 @@ func TestSecret_FromAPipe(t *testing.T) {
 	}
 }
 
-// TestVariables_AreExplained: each variable has its meaning, and no other has one.
+// TestVariables_AreExplained: docs describes each variable, and describes no name that is not a variable.
 func TestVariables_AreExplained(t *testing.T) {
 	all := Variables()
 	for _, v := range all {
@@ -114,7 +115,8 @@ func TestVariables_AreExplained(t *testing.T) {
 	}
 }
 
-// TestRead_ASecretIsAVariableOrAFile: by one rule for each secret, so that one of tomorrow is held to it, too.
+// TestRead_ASecretIsAVariableOrAFile tests one rule for all secrets, including those that are added later: a secret
+// comes from a variable or from a file.
 func TestRead_ASecretIsAVariableOrAFile(t *testing.T) {
 	values := map[string]string{"PUSHGATEWAY_URL": "https://u:p@push.test", "HEARTBEAT_URL": "https://hc.test/x",
 		"NOTIFY_URL": "https://a.test\nhttps://b.test"}
@@ -166,7 +168,8 @@ func TestRead_ASecretIsAVariableOrAFile(t *testing.T) {
 	}
 }
 
-// TestRead_NamesQuotes: docker's --env-file keeps them; the error shows no value.
+// TestRead_NamesQuotes: docker's --env-file keeps quotes around a value. The error names the variable and does not show
+// the value.
 func TestRead_NamesQuotes(t *testing.T) {
 	_, err := Read(t.Context(), []string{Prefix + `ACCOUNT="acme"`, Prefix + `API_KEY='cAn4ry'`})
 	if err == nil || !strings.Contains(err.Error(), "SPENDSYNC_ACCOUNT is in quotes, which docker's") ||
@@ -175,7 +178,7 @@ func TestRead_NamesQuotes(t *testing.T) {
 	}
 }
 
-// TestRead_NamesAProxyThatCannotBeParsed: without the error the run would go on without it.
+// TestRead_NamesAProxyThatCannotBeParsed: without the error, the run would silently continue without the proxy.
 func TestRead_NamesAProxyThatCannotBeParsed(t *testing.T) {
 	for value, ok := range map[string]bool{"http://jo@acme:cAn4ry%w d@host": false, "ftp://host": false,
 		"proxy.test:3128": true, "http://jo:p%25w@proxy.test": true, "socks5://host:1080": true} {
@@ -195,7 +198,8 @@ func TestRead_NamesAProxyThatCannotBeParsed(t *testing.T) {
 	}
 }
 
-// TestWithFile_ReadsWhatIsWritten: a character is itself, and a line that is wrong is named and not quoted.
+// TestWithFile_ReadsWhatIsWritten: no character has a special meaning. An error gives the number of a wrong line and
+// does not quote the line.
 func TestWithFile_ReadsWhatIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spendsync.env")
 	write := func(text string) {
@@ -213,7 +217,8 @@ func TestWithFile_ReadsWhatIsWritten(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v", got, err)
 	}
-	// Of a secret the environment's variable wins over the file's other one, too.
+	// A secret has two variables, NAME and NAME_FILE. Either of them in the environment wins over the other one in the
+	// file.
 	write("SPENDSYNC_API_KEY_FILE=/key\nSPENDSYNC_REPORT_PASSWORD=p\n")
 	want = []string{"SPENDSYNC_API_KEY=k", "SPENDSYNC_REPORT_PASSWORD_FILE=/password"}
 	if got, err = WithFile(want, path); err != nil || !slices.Equal(got, want) {
@@ -244,7 +249,7 @@ func TestWithFile_ReadsWhatIsWritten(t *testing.T) {
 	}
 }
 
-// TestSecret_SaysWhatAKeyIs: a key in another form than plain text is refused in words.
+// TestSecret_SaysWhatAKeyIs: if a key file is not plain text, the error says what the file contains instead.
 func TestSecret_SaysWhatAKeyIs(t *testing.T) {
 	for text, says := range map[string]string{"\ufeffhunter2\n": "byte order mark", "\xff\xfeh\x00u\x00": "UTF-16",
 		`"hunter2"`: "in quotes", `'hunter2'`: "in quotes"} {

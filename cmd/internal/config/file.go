@@ -20,7 +20,7 @@ import (
 const FileName = "spendsync.env"
 
 // WithFile adds the variables of a configuration file to an environment; a non-empty variable of the environment wins.
-// Without a name it reads [FileName] if that exists.
+// If name is empty, it reads [FileName] if that file exists.
 func WithFile(environ []string, name string) ([]string, error) {
 	isNamed := name != ""
 	name = cmp.Or(name, FileName)
@@ -60,9 +60,9 @@ func notText(b []byte) string {
 	return "it is not plain UTF-8 text: it has a byte order mark or a NUL, or is UTF-16; save it as UTF-8 without them"
 }
 
-// parseFile parses lines of the form NAME=value, as docker's --env-file and systemd's EnvironmentFile: the value is the
-// rest of the line without surrounding blanks, and no character has a special meaning. An error names the line but
-// never quotes it, for it may hold a secret.
+// parseFile parses lines of the form NAME=value, as docker's --env-file does: the value is the rest of the line without
+// surrounding blanks, and no character has a special meaning. An error gives the line's number but never quotes the
+// line, which may contain a secret.
 func parseFile(b []byte) (map[string]string, error) {
 	if why := notText(b); why != "" {
 		return nil, errors.New(why)
@@ -90,8 +90,8 @@ var fileName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 // FileHeading is the first line of the files that [WriteFile] writes.
 const FileHeading = "# Variables of spendsync; 'spendsync help config' describes all of them.\n"
 
-// WriteFile writes variables into a configuration file that only its owner can read. Other lines of an existing file
-// stay.
+// WriteFile writes variables into a configuration file that only its owner can read. An existing file keeps its other
+// lines.
 func WriteFile(name string, variables [][2]string) error {
 	old, err := cli.ReadFile(name, cli.MaxSecret)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

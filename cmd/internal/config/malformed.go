@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// form is the syntax of a value. The check of the configuration tests combinations of variables.
+// form is the syntax of the values of one variable. Config.check tests combinations of variables.
 type form struct {
 	fits func(string) bool
 	must string
@@ -49,8 +49,8 @@ func oneOf(texts ...string) form {
 	return form{func(s string) bool { return slices.Contains(texts, s) }, "must be one of " + strings.Join(texts, ", ")}
 }
 
-// dropMalformed removes and describes the variables whose value has the wrong syntax or is in quotes, which docker's
-// --env-file keeps. It never shows a value in quotes.
+// dropMalformed removes the variables whose value has the wrong syntax or is in quotes, and describes each of them.
+// (docker's --env-file keeps quotes.) A value in quotes is never shown, because it may be a secret.
 func dropMalformed(env map[string]string) (wrong []string) {
 	for _, name := range names() {
 		value, f := env[name], forms[name]
@@ -73,8 +73,8 @@ func isQuoted(v string) bool {
 	return n > 1 && (v[0] == '"' || v[0] == '\'') && v[0] == v[n-1]
 }
 
-// wrongProxies returns the proxy variables that cannot be parsed: the standard library would silently use no proxy. It
-// never shows the value, which may hold a password.
+// wrongProxies returns the proxy variables that cannot be parsed: the standard library would silently use no proxy. The
+// errors never show the value, which may contain a password.
 func wrongProxies(environ []string) (wrong []string) {
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")

@@ -12,8 +12,8 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// address parses a variable that holds the address of a server; nil: it is not set. Errors show at most the host: with
-// the rest, anybody could send reports in our name.
+// address parses a variable that holds the address of a server. It returns nil if the variable is not set. Errors show
+// at most the host, because anybody who knows the complete address could send reports in our name.
 func (c *Config) address(name string, value Secret) (*url.URL, error) {
 	if !c.isSet(name, value) {
 		return nil, nil
@@ -29,7 +29,7 @@ func (c *Config) address(name string, value Secret) (*url.URL, error) {
 	return u, nil
 }
 
-// Address parses the address of a server; nil: the text is none.
+// Address parses the address of a server. It returns nil if the text is not such an address.
 func Address(raw string) *url.URL {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -38,7 +38,7 @@ func Address(raw string) *url.URL {
 	return u
 }
 
-// Gateway returns the Pushgateway; nil: none is set.
+// Gateway returns the address of the Pushgateway, or nil if the variable is not set.
 func (c *Config) Gateway() (*url.URL, error) {
 	u, err := c.address("PUSHGATEWAY_URL", c.Pushgateway)
 	switch {
@@ -52,7 +52,7 @@ func (c *Config) Gateway() (*url.URL, error) {
 	return u, nil
 }
 
-// Heartbeat returns the address to which a run reports its start and its end; nil: none is set.
+// Heartbeat returns the address to which a run reports its start and its end, or nil if the variable is not set.
 func (c *Config) Heartbeat() (*url.URL, error) {
 	u, err := c.address("HEARTBEAT_URL", c.HeartbeatURL)
 	if u == nil {
@@ -70,8 +70,8 @@ func (c *Config) encrypted(name string, u *url.URL) (*url.URL, error) {
 	return u, nil
 }
 
-// checkNotices rejects invalid values of the variables. Files are read when the run reports, and an error in them is a
-// warning: the data comes first.
+// checkNotices rejects invalid values of the variables. Secrets in files are read only when the run reports. An error
+// in such a file is a warning, because it must not keep the run from storing data.
 func (c *Config) checkNotices() (err error) {
 	if c.Pushgateway != "" {
 		_, err = c.Gateway()
@@ -88,12 +88,12 @@ func (c *Config) checkNotices() (err error) {
 	return err
 }
 
-// Receiver is one webhook, chat or mailbox. Each has a state of its own, so that a failing receiver does not delay the
-// others.
+// Receiver is one webhook, chat or mailbox. Each receiver has its own state, so that a failing receiver does not delay
+// the other receivers.
 type Receiver struct {
-	Name string   // its position in NOTIFY_URL and its form, for example "1 slack"; never a secret
+	Name string   // position in NOTIFY_URL and Form, for example "1 slack"; never a secret
 	Form string   // slack, telegram, mail, json
-	URL  *url.URL // to post to; mail: smtp:// or smtps://, with user and password
+	URL  *url.URL // where to post; for mail: smtp:// or smtps://, with user and password
 	From string   // sender of mails
 	To   string   // chat of telegram, or mailbox
 }
@@ -101,8 +101,8 @@ type Receiver struct {
 // beginsAddress matches a comma that separates two addresses. Any other comma is part of an address.
 var beginsAddress = regexp.MustCompile(`,([a-z+]+://)`)
 
-// Receivers returns the receivers of notices. Errors name an address only by its position, because whoever has the
-// address can write there.
+// Receivers returns the receivers of notices. Errors identify an address only by its position, because anybody who
+// knows the address could send messages to the receiver.
 func (c *Config) Receivers() (all []Receiver, err error) {
 	if !c.isSet("NOTIFY_URL", c.NotifyURL) {
 		return nil, nil
@@ -128,16 +128,16 @@ func (c *Config) Receivers() (all []Receiver, err error) {
 	return all, nil
 }
 
-// formsByScheme are the forms that follow from an address's scheme; slackHosts are servers known to accept Slack's
-// form.
+// formsByScheme gives the Form of a receiver by the scheme of its address; slackHosts are servers known to accept
+// messages in Slack's JSON format.
 var (
 	formsByScheme = map[string]string{"smtp": "mail", "smtps": "mail", "telegram": "telegram", "http": "json",
 		"https": "json"}
 	slackHosts = []string{"hooks.slack.com", "hooks.slack-gov.com"}
 )
 
-// receiver parses one address, with the chats or mailboxes that it names. why is the error, and quotes nothing of the
-// address.
+// receiver parses one address, with the chats or mailboxes that it names. The result why describes an error without
+// quoting the address.
 func receiver(address string) (r Receiver, to []string, why string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -193,8 +193,8 @@ func (r Receiver) ofTelegram(scheme string) (Receiver, []string, string) {
 	return r, to, ""
 }
 
-// noticeKinds are the kinds of notices that NOTIFY can name. By default all are sent except settings: an account under
-// active management changes every hour.
+// noticeKinds are the kinds of notices that NOTIFY can name. By default all kinds except settings are sent, because the
+// settings of an actively managed account change every hour.
 var noticeKinds = []string{"day", "account", "failed", "runway", "break", "leak", "loses", "block", "backup", "key",
 	"settings"}
 

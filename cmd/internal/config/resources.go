@@ -10,9 +10,9 @@ import (
 )
 
 // Resources fills in the limits that depend on the machine: DuckDB gets half of the memory available to the process,
-// and as many threads as there are processors. DuckDB starts with less memory, for with more it would keep every
-// block that it has read: a first load of three million rows would take 391 MiB in place of 310. An explicit limit is
-// used at once.
+// and as many threads as there are processors. DuckDB starts with less memory (the result first), because with more
+// memory it would keep every block that it has read: a first load of three million rows would take 391 MiB instead of
+// 310. If the user sets a limit, DuckDB starts with that limit.
 func (c *Config) Resources() (memory, first string, threads int) {
 	memory, threads = c.DuckDBMemory, runtime.GOMAXPROCS(0)
 	if memory == "" {
@@ -25,10 +25,10 @@ func (c *Config) Resources() (memory, first string, threads int) {
 	return memory, first, threads
 }
 
-// HoldHeap limits Go's heap to two fifths of the memory of the cgroup, if there is a limit and GOMEMLIMIT does not
-// override it: the kernel kills a process that exceeds it. Below the limit the heap grows to three times the memory
-// in use, unless GOGC overrides that: at twice the memory in use, a run with many restatements takes a tenth more
-// CPU.
+// HoldHeap limits Go's heap to two fifths of the memory of the cgroup, if the cgroup has a limit and GOMEMLIMIT is not
+// set: the kernel kills a process that exceeds the limit. Below its limit, the heap grows to three times the memory in
+// use, unless GOGC is set. With Go's default of twice the memory in use, a run with many restatements would take a
+// tenth more CPU.
 func HoldHeap() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200)

@@ -28,7 +28,7 @@ type Credentials struct {
 	ReportPassword Secret
 }
 
-// credentials reads the secrets. It reads files each time, to pick up rotated secrets.
+// credentials reads the secrets. It reads the files again on each call, to pick up rotated secrets.
 func (c *Config) credentials() (k Credentials, err error) {
 	if len(c.missing) > 0 {
 		return k, exit.Advise(exit.Usagef("%s", missingText(c.missing, c.unknown)),
@@ -59,7 +59,7 @@ func missingIn(env map[string]string) (missing []Variable) {
 	return missing
 }
 
-// missingText names all missing variables, and set variables with similar names.
+// missingText names all missing variables, and variables with similar names that are set.
 func missingText(missing []Variable, unknown []string) string {
 	var texts, names []string
 	for _, v := range missing {

@@ -9,7 +9,7 @@ import (
 	"spendsync/cmd/internal/cli"
 )
 
-// FromEnviron returns the variables with our prefix, by their names without it.
+// FromEnviron returns the variables with our prefix, by their names without the prefix.
 func FromEnviron(environ []string) map[string]string {
 	env := map[string]string{}
 	for _, kv := range environ {
@@ -59,7 +59,8 @@ var docs = map[string]string{
 	"ALLOW_HTTP":      "allow plain http to a host that is not loopback",
 }
 
-// Variable is one line of "help config". A secret NAME may also be given as NAME_FILE, a file that holds it.
+// Variable is one entry of "help config". Instead of a secret variable NAME, NAME_FILE may name a file that contains
+// the secret.
 type Variable struct {
 	Name, Default, Doc string
 	IsSecret           bool
@@ -98,7 +99,8 @@ func names() (all []string) {
 	return all
 }
 
-// unknownIn returns the variables that no command reads, because a misspelt variable would have no effect.
+// unknownIn returns the variables that no command reads. They are reported, because a misspelled variable has no
+// effect.
 func unknownIn(env map[string]string) (unknown []string) {
 	known := names()
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -109,8 +111,8 @@ func unknownIn(env map[string]string) (unknown []string) {
 	return unknown
 }
 
-// Meant returns the known variable, with its prefix, that is most similar to an unknown name; "" if none is. It prefers
-// missing variables.
+// Meant returns the known variable, with its prefix, that is most similar to an unknown name, or "" if no variable is
+// similar. It prefers the variables in missing.
 func Meant(unknown string, missing ...string) string {
 	for _, list := range [][]string{missing, names()} {
 		if near := cli.Nearest(unknown, list); len(near) > 0 {

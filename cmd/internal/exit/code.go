@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The exit codes. They are a contract: CronJobs and alerts rely on them.
+// The exit codes. CronJobs and alerts rely on these numbers, so that their meanings never change.
 const (
 	OK          = 0
 	Unexpected  = 1
@@ -23,7 +23,7 @@ const (
 	Stopped     = 143
 )
 
-// Code is one line of the contract: what a code means and what to do.
+// Code describes an exit code: what it means and what to do.
 type Code struct {
 	Code  int
 	Means string
@@ -87,7 +87,7 @@ var gravity = []int{OK, Partial, Locked, Unreachable, Contract, Unexpected, Stor
 // Graver reports whether a code is graver than another.
 func Graver(code, than int) bool { return slices.Index(gravity, code) > slices.Index(gravity, than) }
 
-// About returns the line of a code; of an unknown number, the line of [Unexpected].
+// About returns the description of an exit code. For an unknown number it returns the description of [Unexpected].
 func About(code int) Code {
 	for _, c := range Codes {
 		if c.Code == code {

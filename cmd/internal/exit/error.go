@@ -12,10 +12,10 @@ import (
 // ErrUsage marks mistakes of the caller: in arguments or configuration.
 var ErrUsage = errors.New("usage")
 
-// ErrOtherAccount marks valid credentials of another account than the stored one.
+// ErrOtherAccount marks valid credentials that belong to an account other than the stored account.
 var ErrOtherAccount = errors.New("the key acts on another account")
 
-// ErrOtherReport marks a report that probably belongs to another account than the API key's.
+// ErrOtherReport marks a report that probably belongs to an account other than the API key's account.
 var ErrOtherReport = errors.New("the report is not this account's")
 
 // ErrPartial marks work that is only partly done; the message names the missing part.
@@ -26,16 +26,16 @@ func Usagef(format string, args ...any) error {
 	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), hidden{ErrUsage})
 }
 
-// As gives an error the exit code of another one.
+// As returns an error with the text of err and the exit code of another error.
 func As(err, as error) error { return fmt.Errorf("%w%w", err, hidden{as}) }
 
-// hidden carries an error's identity without its text.
+// hidden makes errors.Is find an error without showing the error's text.
 type hidden struct{ error }
 
 func (hidden) Error() string   { return "" }
 func (h hidden) Unwrap() error { return h.error }
 
-// Outcome ends a command with an exit code after its last lines were printed.
+// Outcome ends a command with an exit code. The command has already printed its last lines.
 type Outcome struct {
 	Code    int
 	Happens string
@@ -79,7 +79,7 @@ func Of(err error) int {
 	return Unexpected
 }
 
-// advised is an error with its own advice.
+// advised is an error with advice for the operator.
 type advised struct {
 	error
 	do string

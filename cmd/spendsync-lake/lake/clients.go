@@ -16,13 +16,13 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// maxCatalogReply bounds a reply of the catalog in bytes. The largest real ones, a table's metadata with all snapshots,
-// are far smaller.
+// maxCatalogReply bounds a reply of the catalog in bytes. The largest replies in practice, the metadata of a table with
+// all snapshots, are far smaller.
 const maxCatalogReply = 256 << 20
 
 // catalogTransport returns the transport to the catalog and to the OAuth2 server. Requests contain the token or the
-// client secret, so it refuses to send them to any other host, whether a redirect or the catalog's configuration leads
-// there.
+// client secret, so the transport refuses to send a request to any other host, even if a redirect or the catalog's
+// configuration names that host.
 func (o Options) catalogTransport() *outbound.Transport {
 	var hosts []*url.URL
 	for _, address := range []string{o.Catalog, o.OAuthURL} {
@@ -33,8 +33,8 @@ func (o Options) catalogTransport() *outbound.Transport {
 	return outbound.New(outbound.Options{MaxBody: maxCatalogReply, Hosts: hosts})
 }
 
-// storageConfig returns the configuration of the AWS SDK. It uses our HTTP client for everything, the fetching of
-// credentials (STS, SSO, metadata services) included, because the SDK's own client follows redirects.
+// storageConfig returns the configuration of the AWS SDK. The SDK uses our HTTP client for all requests, including
+// those that fetch credentials (STS, SSO, metadata services), because the SDK's own client follows redirects.
 func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 	roots, err := o.roots()
 	if err != nil {
@@ -61,7 +61,8 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 	return c, nil
 }
 
-// roots returns the TLS configuration with the CA certificates of Options.CABundle; nil: the system's.
+// roots returns the TLS configuration with the CA certificates of Options.CABundle. It returns nil if the certificates
+// of the system apply.
 func (o Options) roots() (*tls.Config, error) {
 	if o.CABundle == nil {
 		return nil, nil
@@ -73,7 +74,7 @@ func (o Options) roots() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots}, nil
 }
 
-// checkURL refuses addresses that contain a password, and addresses to which requests would travel unencrypted.
+// checkURL refuses an address that contains a password, or to which requests would be sent unencrypted.
 func checkURL(address string, allowHTTP bool) error {
 	if address == "" {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// thief is a foreign server that counts the requests that reach it.
+// thief starts a foreign server, and counts the requests that reach the server.
 func thief(t *testing.T) (address string, got *atomic.Int64) {
 	got = &atomic.Int64{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,7 @@ func thief(t *testing.T) (address string, got *atomic.Int64) {
 	return s.URL, got
 }
 
-// sender answers every request with a redirect.
+// sender starts a server that answers every request with a redirect.
 func sender(t *testing.T, code int, to string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -134,7 +134,7 @@ func TestCatalog_NamesNoOtherHost(t *testing.T) {
 	}
 }
 
-// TestCatalog_HostileReplies: whatever a catalog answers ends the command soon with an error.
+// TestCatalog_HostileReplies: for each hostile reply of a catalog, the command soon ends with an error.
 func TestCatalog_HostileReplies(t *testing.T) {
 	schematest.Long(t)
 	for name, reply := range map[string]http.HandlerFunc{
@@ -165,8 +165,8 @@ func TestCatalog_HostileReplies(t *testing.T) {
 	}
 }
 
-// TestStorage_HostileReplies: whatever the object storage answers, the command ends with an error and in bounded
-// memory, although the AWS SDK reads the entire body of an error.
+// TestStorage_HostileReplies: for each hostile reply of the object storage, the command ends with an error and uses
+// bounded memory, although the AWS SDK reads the entire body of an error.
 func TestStorage_HostileReplies(t *testing.T) {
 	schematest.Long(t)
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")
@@ -216,7 +216,7 @@ func TestStorage_HostileReplies(t *testing.T) {
 				l, err := Open(t.Context(), o)
 				if err == nil {
 					_, err = l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
-					if err == nil && status == 200 { // a write succeeds by its status alone
+					if err == nil && status == 200 { // for a write, the SDK looks only at the status
 						s.Publish()
 						_, err = l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
 					}
@@ -234,8 +234,8 @@ func TestStorage_HostileReplies(t *testing.T) {
 	}
 }
 
-// TestMarkers_ReadNoMoreThanRecorded: a file of lake_generation is refused before it is decoded if its size differs
-// from the one in the Iceberg manifest.
+// TestMarkers_ReadNoMoreThanRecorded: if the size of a file of lake_generation differs from its size in the Iceberg
+// manifest, the file is refused before it is decoded.
 func TestMarkers_ReadNoMoreThanRecorded(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t)

@@ -18,7 +18,8 @@ func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The catalog renumbers the columns in the sort order, too, so that must be set again if the numbers differ.
+	// The catalog also renumbers the columns in the sort order. If the numbers differ, the sort order must be set
+	// again.
 	staged := []table.Update{table.NewAddSchemaUpdate(s.schema), table.NewSetCurrentSchemaUpdate(-1)}
 	for _, f := range s.schema.Fields() {
 		if other, _ := fresh.FindFieldByName(f.Name); other.ID != f.ID && !s.order.IsUnsorted() {
@@ -33,7 +34,7 @@ func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	if errors.Is(err, ErrDenied) || errors.Is(err, ErrElsewhere) {
 		return nil, err
 	}
-	// The reply does not matter: another process may have made the table, or the reply was lost. Look at the table.
+	// Look at the table instead of the reply: the reply may be lost, or another process may have made the table.
 	t, loadErr := l.load(ctx, s)
 	if loadErr == nil && t == nil {
 		if err == nil {
@@ -44,7 +45,8 @@ func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	return t, loadErr
 }
 
-// extend adds the columns that a table of an older version lacks. They are NULL in its older files.
+// extend adds the columns that a table of an older version lacks. In the older files of the table, these columns are
+// NULL.
 func (l *Lake) extend(ctx context.Context, t *lakeTable) (*lakeTable, error) {
 	meta := t.tbl.Metadata()
 	old := meta.CurrentSchema()

@@ -1,14 +1,14 @@
 // Package lake is for teams that read tables through an Apache Iceberg catalog: with Spark, Trino, Snowflake, BigQuery
-// or Athena. Readers of DuckDB or of Parquet files do not need it: for them, 'spendsync push' copies the store to a
-// bucket.
+// or Athena. Teams that read DuckDB or Parquet files do not need a lake: for them, 'spendsync push' copies the store to
+// a bucket.
 //
-// It keeps one Iceberg table for each table of the store that has Parquet files. The data files are byte-for-byte
+// The lake has one Iceberg table for each table of the store that has Parquet files. The data files are byte-for-byte
 // copies of the store's files, under other names.
 //
-// [Lake.Follow] is the place to start reading. It reads the lake's generation from the table lake_generation
-// (marker.go). If the store has a newer one, it compares the live files of each table with those in the manifest,
-// uploads the missing files (upload.go), and replaces files in all tables in one commit (follow.go). [Lake.Verify]
-// compares the result with the store.
+// [Lake.Follow] is the place to start reading. Follow reads the lake's generation from the table lake_generation
+// (marker.go). If the store has a newer generation, Follow compares the live files of each table with the files in the
+// store's manifest, uploads the missing files (upload.go), and replaces files in all tables in one commit (follow.go).
+// [Lake.Verify] compares the result with the store.
 //
 // What it promises:
 //
@@ -28,9 +28,9 @@
 //     if only the lake has a day, or rows of history, that is [ErrShrink].
 //   - Another engine may compact the tables. The next commit replaces the compacted files by the store's.
 //
-// It never changes rows, writes delete files, sends requests to the advertising service, or includes a credential in an
-// error.
+// The package never changes rows, writes delete files, sends requests to the advertising service, or includes a
+// credential in an error.
 //
-// Tables are partitioned by account, and also by month if the store has one file of them per day or month. A commit
-// reads all Iceberg manifests of the tables; [Lake.Maintain] merges these.
+// Tables are partitioned by account, and also by month if the store has one file of the table per day or per month. A
+// commit reads all Iceberg manifests of the tables; [Lake.Maintain] merges the manifests.
 package lake

@@ -25,13 +25,13 @@ var (
 	ErrNewer = durable.ErrNewer
 	// ErrAhead reports that the lake has a generation of an account that the store lacks.
 	ErrAhead = errors.New("the lake is ahead of the store")
-	// ErrShrink reports that the lake has days or rows that the store lacks, which a follow would delete.
+	// ErrShrink reports that [Lake.Follow] would delete days or rows that the lake has and the store lacks.
 	ErrShrink = errors.New("the lake has what the store lacks")
-	// ErrForeign reports that a table differs from the one that spendsync made.
+	// ErrForeign reports that another program has changed the columns or the partition of a table.
 	ErrForeign = errors.New("the table is not as spendsync made it")
 	// ErrDenied reports that the catalog or the object storage refused our credentials.
 	ErrDenied = errors.New("the lake refuses the credentials")
-	// ErrRejected reports that the catalog refused a request for good: the same request will be refused again.
+	// ErrRejected reports that the catalog refused a request, and will refuse the same request again.
 	ErrRejected = errors.New("the catalog refuses a request")
 	// ErrUnreachable reports that the catalog or the object storage failed a request.
 	ErrUnreachable = errors.New("the lake can't be reached or keeps failing")
@@ -44,7 +44,7 @@ var (
 	ErrDiffers = errors.New("the lake differs from the store")
 )
 
-// remote wraps an error of the catalog or the object storage with the error above that it amounts to.
+// remote wraps an error of the catalog or the object storage, and adds the matching error of the list above.
 func remote(what string, err error) error {
 	if err == nil {
 		return nil

@@ -28,7 +28,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// fails follows a store, which must fail with the error and leave the lake unchanged.
+// fails calls Follow, which must return the error want and leave the lake unchanged.
 func (w *world) fails(s *store, o Options, want error) error {
 	w.Helper()
 	before := w.State()
@@ -175,7 +175,7 @@ func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	old := w.open()
-	for i, spec := range old.specs { // an older binary, without the last column
+	for i, spec := range old.specs { // the specs of an older binary, without the last column
 		if spec.name == "spend_daily" {
 			fields := spec.schema.Fields()
 			short := *spec
@@ -348,8 +348,8 @@ func TestFollow_StandsWhatIsAway(t *testing.T) {
 	}
 }
 
-// TestFollow_BeginsAgainWhereTheStoreMovedOn: a newer generation replaces a file between the
-// manifest and the upload.
+// TestFollow_BeginsAgainWhereTheStoreMovedOn: a newer generation replaces a file after Follow has read the manifest and
+// before it uploads the file.
 func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t)
@@ -460,8 +460,8 @@ func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
 	w.fails(s, w.options(), durable.ErrDamaged)
 }
 
-// TestFollow_TwoFollowersOfOneStore: if two followers run for the same store, one commits each generation, and the
-// other finds it committed.
+// TestFollow_TwoFollowersOfOneStore: two followers run for the same store. Each generation is committed by one
+// follower, and the other follower finds it committed.
 func TestFollow_TwoFollowersOfOneStore(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
@@ -498,8 +498,9 @@ func TestFollow_TwoFollowersOfOneStore(t *testing.T) {
 	}
 }
 
-// TestFollow_StandsWhatGoesAwayInTheMiddle: the catalog or the storage fails from one of the follower's requests on.
-// The lake then holds a single generation, and the next run brings it to the newest.
+// TestFollow_StandsWhatGoesAwayInTheMiddle: at some request of the follower, the catalog or the storage fails, and
+// stays unavailable. The lake then holds a single generation, and the next run brings the lake to the newest
+// generation.
 func TestFollow_StandsWhatGoesAwayInTheMiddle(t *testing.T) {
 	schematest.Long(t)
 	t.Setenv("AWS_MAX_ATTEMPTS", "1")

@@ -23,7 +23,8 @@ import (
 	"spendsync/schema"
 )
 
-// Limits: tries of a commit that conflicts with another, the first wait between two tries, and concurrent uploads.
+// Limits: tries of a commit that conflicts with another commit, the first wait between two tries, and concurrent
+// uploads.
 const (
 	maxTries  = 12
 	firstWait = 200 * time.Millisecond
@@ -33,28 +34,28 @@ const (
 // FollowOptions are the options of [Lake.Follow].
 type FollowOptions struct {
 	Dir         string // data directory of the store
-	AllowShrink bool   // delete days and rows that the store does not have from the lake
+	AllowShrink bool   // allow the deletion of days and rows that the store does not have
 }
 
 // Followed is the result of [Lake.Follow].
 type Followed struct {
-	Generation int64          // of the lake, now equal to the store's
-	Behind     int64          // generations by which the lake was behind the store before
+	Generation int64          // of the store, and now also of the lake
+	Behind     int64          // generations by which the lake was behind the store before this call
 	Accounts   int            // in the store
 	Tables     map[string]int // files added and removed, by changed table
 	Added      int            // files
 	Removed    int            // files
 	Rows       int64          // in added files
 	Bytes      int64          // of added files
-	Changed    []string       // tables that another program had written to; its changes are undone
+	Changed    []string       // tables in which changes by another program were undone
 }
 
-// IsNothing reports whether the lake already had the generation.
+// IsNothing reports whether the lake already had the generation, so that Follow changed nothing.
 func (f *Followed) IsNothing() bool { return len(f.Tables) == 0 }
 
 // Follow makes the lake's tables equal to the published generation of a store, for all accounts of the store and in one
 // transaction over all tables, however many generations the lake is behind. If the lake is current, it does nothing.
-// After any failure, the lake is in its old state or its new one, and the next Follow ends in the new one.
+// After any failure, the lake is in the old state or in the new state, and the next Follow ends in the new state.
 func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 	ctx = l.storage(ctx)
 	f := &follower{lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
@@ -65,8 +66,8 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 		if err == nil {
 			return f.done, nil
 		}
-		// If the reply to a commit was lost, the next try finds that it has happened, or commits again. The catalog
-		// accepts only one of two such commits.
+		// If the reply to a commit was lost, the next try finds that the commit has happened, or commits again. The
+		// catalog accepts only one of the two commits.
 		again := errors.Is(err, errMoved) || errors.Is(err, rest.ErrCommitFailed) || errors.Is(err, errUnknown)
 		if !again || try == maxTries || ctx.Err() != nil {
 			return nil, err
@@ -84,7 +85,7 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 var errUnknown = errors.New("the outcome of the commit is not known")
 
 // follower is one call of Follow, which may need several tries. Files that one try has uploaded are not uploaded again
-// by the next.
+// by the next try.
 type follower struct {
 	lake    *Lake
 	opts    FollowOptions
@@ -148,8 +149,8 @@ func (f *follower) follow(ctx context.Context) (err error) {
 	return f.commit(ctx, append(staged, tx))
 }
 
-// change uploads the files that a table lacks, and stages the commit that makes its files equal to the store's. Files
-// of accounts that the store does not have stay.
+// change uploads the files that a table lacks, and stages the commit that makes the files of the table equal to the
+// store's files. Files of accounts that the store does not have stay in the table.
 func (f *follower) change(ctx context.Context, t *lakeTable) (*table.Transaction, error) {
 	if t.byOthers() {
 		f.done.Changed = append(f.done.Changed, t.name)
@@ -181,8 +182,8 @@ func (f *follower) change(ctx context.Context, t *lakeTable) (*table.Transaction
 }
 
 // checkShrink returns [ErrShrink] if removing the files would delete data that the store does not have: a day of the
-// report, or rows of a table that cannot be rebuilt. It compares the number of rows where files of another program are
-// removed, because their days are unknown.
+// report, or rows of a table that cannot be rebuilt. If files of another program are removed, it compares the numbers
+// of rows, because the days in such files are unknown.
 func (f *follower) checkShrink(t *lakeTable, removed []iceberg.DataFile, added map[string]wantedFile) error {
 	if t.table.View != "" || t.table.MadeFrom == schema.OtherTables {
 		return nil
@@ -263,7 +264,8 @@ func (f *follower) replace(ctx context.Context, t *lakeTable, removed, added, de
 	return tx, remote(t.name, err)
 }
 
-// snapshotOf returns the ID of a table's current snapshot after a staged transaction; 0: none.
+// snapshotOf returns the ID that a table's current snapshot will have after a staged transaction, or 0 if the table
+// will have no snapshot.
 func snapshotOf(tx *table.Transaction) (int64, error) {
 	next, err := tx.StagedTable()
 	if err != nil || next.CurrentSnapshot() == nil {
@@ -272,8 +274,8 @@ func snapshotOf(tx *table.Transaction) (int64, error) {
 	return next.CurrentSnapshot().SnapshotID, nil
 }
 
-// commit commits all tables in one transaction. If the catalog has no transactions, it commits one table after another,
-// lake_generation last: readers that use the snapshots named there see a single generation.
+// commit commits all tables in one transaction. If the catalog has no transactions, commit changes one table after
+// another, lake_generation last. Readers that use the snapshots named in lake_generation see a single generation.
 func (f *follower) commit(ctx context.Context, staged []*table.Transaction) error {
 	var commits []table.TableCommit
 	for _, tx := range staged {
@@ -312,8 +314,8 @@ func (f *follower) commitEach(ctx context.Context, commits []table.TableCommit) 
 	return nil
 }
 
-// hasNoTransactions reports whether a transaction failed because the catalog does not support them: they are not among
-// the endpoints that it lists, or it lists none and answered 404.
+// hasNoTransactions reports whether a transaction failed because the catalog does not support transactions. Either the
+// catalog lists its endpoints without the one for transactions, or it lists no endpoints and answered 404.
 func hasNoTransactions(err error) bool {
 	return errors.Is(err, rest.ErrEndpointNotSupported) || errors.Is(err, icebergcatalog.ErrNoSuchTable) ||
 		errors.Is(err, iceberg.ErrNotImplemented)

@@ -70,7 +70,7 @@ func TestFollow_RefusesAlteredColumns(t *testing.T) {
 }
 
 // TestFollow_ToleratesForeignColumns: a nullable column that another program added stays and does no harm. A required
-// one is refused, because our files do not have it.
+// column is refused, because our files do not have that column.
 func TestFollow_ToleratesForeignColumns(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)

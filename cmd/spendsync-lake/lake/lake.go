@@ -20,13 +20,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// SnapshotAge is how long snapshots are kept, and with them older generations.
+// SnapshotAge is how long snapshots are kept. Readers can use an older generation while its snapshots exist.
 const SnapshotAge = 7 * 24 * time.Hour
 
 // Options locate the lake.
 type Options struct {
 	Catalog    string // address of the REST catalog
-	Warehouse  string // what the catalog calls the warehouse
+	Warehouse  string // the catalog's name of the warehouse
 	Namespace  string // of the tables
 	Credential string // OAuth2 client credentials, "id:secret"
 	Token      string // bearer token
@@ -48,7 +48,7 @@ type Options struct {
 	Step func(name string) error
 }
 
-// Lake is a namespace of a catalog. It is for one caller at a time.
+// Lake is a namespace of a catalog. Its methods must not be called concurrently.
 type Lake struct {
 	opts    Options
 	catalog *rest.Catalog
@@ -61,11 +61,12 @@ type lakeTable struct {
 	*tableSpec
 	tbl     *table.Table
 	fs      iceio.WriteFileIO
-	missing []iceberg.NestedField // columns that the lake's table lacks
+	missing []iceberg.NestedField // our columns that the table lacks
 }
 
 func init() {
-	// iceberg-go logs warnings about failed clean-ups. They may contain URLs, and require no action.
+	// iceberg-go logs warnings about failed clean-ups. These warnings are discarded: they may contain URLs, and require
+	// no action.
 	log.SetOutput(io.Discard)
 }
 
@@ -107,8 +108,8 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	if err != nil {
 		return nil, remote("catalog", err)
 	}
-	// Credentials that the catalog vends for a table take precedence over these. They are read once, because reading
-	// them takes longer than a request.
+	// Credentials that the catalog supplies for a table take precedence over the configuration cloud. The configuration
+	// is read only once, because reading it takes longer than a request.
 	return &Lake{opts: o, catalog: c, specs: specs(), storage: func(ctx context.Context) context.Context {
 		return utils.WithAwsConfig(ctx, &cloud)
 	}}, nil
@@ -117,7 +118,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 // Close ends the connections.
 func (l *Lake) Close() error { return l.catalog.Close() }
 
-// namespace returns the namespace of the tables. In the option, its parts are separated by dots.
+// namespace returns the namespace of the tables. In Options.Namespace, dots separate the parts.
 func (l *Lake) namespace() table.Identifier { return strings.Split(l.opts.Namespace, ".") }
 
 // markerSpec returns lake_generation, the last of the specs.
@@ -181,7 +182,8 @@ func (l *Lake) ensure(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 // ensureAll calls ensure for all tables except lake_generation, several at a time.
 func (l *Lake) ensureAll(ctx context.Context) ([]*lakeTable, error) {
 	tables := make([]*lakeTable, len(l.dataSpecs()))
-	var g errgroup.Group // without a context: the tables keep theirs, and it would be canceled after Wait
+	// no errgroup context: the tables keep the context they are loaded with, and Wait would cancel it
+	var g errgroup.Group
 	g.SetLimit(uploads)
 	for i, s := range l.dataSpecs() {
 		g.Go(func() (err error) {
@@ -227,7 +229,7 @@ func (t *lakeTable) files() (data, deletes []iceberg.DataFile, err error) {
 }
 
 // byOthers reports whether another program wrote the current snapshot of the table. Snapshots that only rewrite
-// manifests, as Maintain does, do not count.
+// manifests do not count; Maintain makes such snapshots.
 func (t *lakeTable) byOthers() bool {
 	current := t.tbl.CurrentSnapshot()
 	if current == nil || current.Summary == nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // OrphanAge is the minimum age at which an object that no table refers to is deleted. It is much longer than any commit
-// takes, whose uploads are such objects until it ends.
+// takes: until a commit ends, no table refers to the objects that it has uploaded.
 const OrphanAge = 72 * time.Hour
 
 // MaintainOptions limit the deletions of maintenance. Zero values are the defaults.
@@ -32,9 +32,9 @@ type Maintained struct {
 	Bytes   int64
 }
 
-// Maintain merges manifests, expires snapshots with the files that only they refer to, and deletes objects that no
-// table refers to. It changes no rows of the current snapshots. Only one process may run it at a time; followers may
-// run meanwhile.
+// Maintain merges manifests, expires snapshots, deletes the files to which only expired snapshots refer, and deletes
+// objects to which no table refers. It changes no rows of the current snapshots. Only one process at a time may run
+// Maintain; followers may run at the same time.
 func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, error) {
 	if o.SnapshotAge == 0 {
 		o.SnapshotAge = SnapshotAge
@@ -69,7 +69,7 @@ func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, er
 func (t *lakeTable) maintain(ctx context.Context, o MaintainOptions, done *Maintained) error {
 	before := len(t.tbl.Metadata().Snapshots())
 	tx := t.tbl.NewTransaction()
-	merged, err := tx.RewriteManifests(ctx) // each Follow adds a manifest and reads all of them
+	merged, err := tx.RewriteManifests(ctx) // each Follow adds a manifest, and reads all manifests
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,9 @@ func (t *lakeTable) maintain(ctx context.Context, o MaintainOptions, done *Maint
 	return nil
 }
 
-// isNotThere reports whether an object or folder is missing. It looks at the status of S3's reply first, because
-// gocloud takes any error whose text contains 301, for example in a port number or a request ID, for a missing object.
+// isNotThere reports whether an object or folder is missing. It looks at the status of S3's reply first. gocloud is not
+// reliable here: it reports a missing object for any error whose text contains 301, for example in a port number or a
+// request ID.
 func isNotThere(err error) bool {
 	if reply, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return reply.HTTPStatusCode() == http.StatusNotFound

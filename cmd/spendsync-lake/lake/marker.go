@@ -18,11 +18,11 @@ import (
 	"spendsync/schema"
 )
 
-// MarkerTable is the name of the table that records which generation of each account the lake has. Its rows are called
-// markers. It is committed in one transaction with the other tables.
+// MarkerTable is the name of the table that records which generation of each account the lake has. The rows of this
+// table are called markers. The table is committed in one transaction with the other tables.
 const MarkerTable = "lake_generation"
 
-// Marker is a row of lake_generation: one account's part of the lake.
+// Marker is a row of lake_generation. It records the generation of one account in the lake.
 type Marker struct {
 	AccountID     string `parquet:"account_id,id(1)"`
 	Generation    int64  `parquet:"generation,id(2)"`
@@ -63,13 +63,14 @@ func markerSpec() *tableSpec {
 	return s
 }
 
-// markers contains all rows of lake_generation, including those of accounts of other stores, and the files with them.
+// markers contains all rows of lake_generation, including the rows for accounts of other stores, and the files that
+// contain these rows.
 type markers struct {
 	rows  map[string]Marker // by account
 	files []iceberg.DataFile
 }
 
-// maxMarkerFile bounds a file of lake_generation in bytes. A row has a few hundred.
+// maxMarkerFile bounds a file of lake_generation in bytes. A row has a few hundred bytes.
 const maxMarkerFile = 16 << 20
 
 // markers reads the rows of lake_generation.
@@ -109,7 +110,8 @@ func (t *lakeTable) markers() (*markers, error) {
 	return m, nil
 }
 
-// isOf reports whether the lake has the published generation of a store, in tables of the present schema version.
+// isOf reports whether the lake has the store's published generation of the marker's account, in tables of the present
+// schema version.
 func (m Marker) isOf(s *manifest.Manifest) bool {
 	return m.Generation == s.Generation && m.RunID == s.RunID && m.SchemaVersion == schema.Version
 }
@@ -129,7 +131,7 @@ func (m Marker) checkAhead(s *manifest.Manifest) error {
 	return nil
 }
 
-// nextRows returns the rows of lake_generation after the commit. Rows of accounts of other stores stay.
+// nextRows returns the rows of lake_generation after the commit. Rows for accounts of other stores stay unchanged.
 func (f *follower) nextRows(snapshots map[string]int64) (map[string]Marker, error) {
 	text, err := json.Marshal(snapshots)
 	if err != nil {
@@ -151,7 +153,7 @@ func (f *follower) nextRows(snapshots map[string]int64) (map[string]Marker, erro
 	return rows, nil
 }
 
-// mark stages the replacement of the rows of lake_generation. The commit fails if another process has replaced them
+// mark stages the replacement of the rows of lake_generation. The commit fails if another process has replaced the rows
 // since they were read.
 func (f *follower) mark(ctx context.Context, t *lakeTable, rows map[string]Marker) (*table.Transaction, error) {
 	var sorted []Marker

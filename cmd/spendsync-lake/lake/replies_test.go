@@ -15,7 +15,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// behind serves the world's catalog through a handler that may answer requests itself, and returns options for it.
+// behind serves the world's catalog behind a function that may answer requests itself. It returns the options for
+// connecting to this server.
 func (w *world) behind(answers func(rw http.ResponseWriter, r *http.Request) bool) Options {
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !answers(rw, r) {
@@ -130,7 +131,8 @@ func noSecondSchema(t *testing.T) func(rw http.ResponseWriter, r *http.Request) 
 	}
 }
 
-// TestCreate_WithoutASecondSchema: our tables can't be made in such a catalog, and the error contains its own text.
+// TestCreate_WithoutASecondSchema: our tables can't be made in a catalog that refuses a second schema. The error
+// contains the catalog's own text.
 func TestCreate_WithoutASecondSchema(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)

@@ -10,8 +10,7 @@ import (
 	"spendsync/schema"
 )
 
-// accountPartition is the id of the partition field account_id, the first one. Iceberg numbers partition fields from
-// 1000.
+// accountPartition is the id of account_id, the first partition field. Iceberg numbers partition fields from 1000.
 const accountPartition = 1000
 
 // versionProperty names the table property that records the version ([schema.Version]) of its
@@ -39,9 +38,9 @@ func specs() []*tableSpec {
 	return append(all, markerSpec())
 }
 
-// specOf returns the spec of a table of the store: the same columns with the same ids. Files with the rows of a view
-// are written by DuckDB, which declares every column nullable and sorts nothing, so such a table has neither identifier
-// fields nor a sort order.
+// specOf returns the spec of a table of the store: the same columns with the same ids. A table with the rows of a view
+// has no identifier fields and no sort order, because DuckDB writes its files, declares every column nullable, and
+// sorts nothing.
 func specOf(t *schema.Table) *tableSpec {
 	s := &tableSpec{name: t.Name, table: t, props: properties(t.Doc)}
 	var fields []iceberg.NestedField
@@ -67,7 +66,7 @@ func specOf(t *schema.Table) *tableSpec {
 	return s
 }
 
-// sortOrder returns the ascending order of the columns with the given ids, which are never NULL.
+// sortOrder returns the ascending order of the columns with the given ids. These columns are never NULL.
 func sortOrder(ids []int) table.SortOrder {
 	if len(ids) == 0 {
 		return table.UnsortedSortOrder
@@ -115,9 +114,9 @@ func icebergType(c schema.Column) iceberg.Type {
 }
 
 // check returns [ErrForeign] if a table of the lake differs from its spec. Readers find the columns in our files by id,
-// so a table with other ids would be misread without an error. Two differences are allowed: columns that the table
-// lacks, which check returns and which can be added, as NULL in older files; and nullable columns that another program
-// has added, which are NULL in our files.
+// so a table with other ids would be misread without an error. Two differences are allowed. The table may lack columns:
+// check returns these columns, which can be added and are NULL in older files. Another program may have added nullable
+// columns, which are NULL in our files.
 func (s *tableSpec) check(tbl *table.Table) (missing []iceberg.NestedField, err error) {
 	foreign := func(format string, args ...any) error {
 		return fmt.Errorf("%w: table %s %s", ErrForeign, s.name, fmt.Sprintf(format, args...))
@@ -157,7 +156,8 @@ func (s *tableSpec) check(tbl *table.Table) (missing []iceberg.NestedField, err 
 	return missing, nil
 }
 
-// differs describes why our files can't be read through a column of the lake's table. It is empty if they can.
+// differs describes why our files can't be read through a column of the lake's table. The text is empty if the files
+// can be read.
 func (s *tableSpec) differs(f iceberg.NestedField) string {
 	ours, ok := s.schema.FindFieldByID(f.ID)
 	_, named := s.schema.FindFieldByName(f.Name)

@@ -14,7 +14,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// verify verifies the lake and checks that one finding contains all the words, or without words that there is none.
+// verify verifies the lake. It checks that one finding contains all the words; without words, it checks that there is
+// no finding.
 func (w *world) verify(s *store, deep bool, words ...string) {
 	w.Helper()
 	v, err := w.open().Verify(w.Context(), s.Dir, deep)
@@ -55,8 +56,9 @@ func TestVerify_FindsWhatDiffers(t *testing.T) {
 	w.verify(s, false, "the lake has generation 1, the store 2")
 }
 
-// TestMaintain_ExpiresUnderAPinnedReader: a reader of an older generation whose snapshot is kept still finds its files.
-// Files that only expired snapshots refer to are deleted, and so are orphans.
+// TestMaintain_ExpiresUnderAPinnedReader: if the snapshot of an older generation is kept, a reader of that generation
+// still finds the files. Files to which only expired snapshots refer are deleted, and so are orphans (objects to which
+// no table refers).
 func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t)
@@ -112,7 +114,7 @@ func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
 		t.Error("the expired snapshot can be read")
 	}
 	w.check(w.open(), s)
-	// A day whose earlier content returns gets a new object.
+	// The day has its earlier content again, and still gets a new object.
 	s.Spend("acme", "2026-11-02", 4, 0)
 	s.Publish()
 	w.follow(s)

@@ -30,8 +30,8 @@ type wantedFile struct {
 	info    *manifest.File
 }
 
-// wanted returns the files of a table in the published generation, by key. It leaves out files without rows:
-// coverage already records empty days.
+// wanted returns the files of a table in the published generation, by key. It leaves out files without rows, because
+// the table of coverage already records empty days.
 func (f *follower) wanted(s *tableSpec) map[string]wantedFile {
 	all := map[string]wantedFile{}
 	for account, a := range f.store.Accounts {
@@ -51,8 +51,8 @@ func wantedOf(account string, a *manifest.Account, s *tableSpec) map[string]want
 	return all
 }
 
-// key identifies the content of the file: files with the same key contain the same rows. The name of its object is the
-// key with a token appended.
+// key identifies the content of the file: files with the same key contain the same rows. The name of the object in the
+// lake is the key with a token appended.
 func (w wantedFile) key() string {
 	name := "all"
 	if t := schema.Named(w.info.Table); t != nil && t.Partition != schema.ByAccount {
@@ -62,13 +62,15 @@ func (w wantedFile) key() string {
 		len(w.info.SHA256))])
 }
 
-// keyOf returns the key in an object's name. For an object of another program, the result is the key of no file.
+// keyOf returns the key in an object's name. For an object of another program, the result differs from the key of every
+// file.
 func keyOf(object string) string {
 	folder, name := path.Split(object)
 	return path.Base(folder) + "/" + name[:max(0, strings.LastIndexByte(name, '-'))]
 }
 
-// dayOf returns the day in an object's name, 0 if the file covers all days, and whether spendsync made the name.
+// dayOf returns the day in an object's name, or 0 if the file covers all days. It also reports whether spendsync made
+// the name.
 func dayOf(object string) (day schema.Date, ours bool) {
 	folder, name := path.Split(object)
 	if !strings.HasPrefix(path.Base(folder), "account=") {
@@ -92,7 +94,7 @@ func accountOf(d iceberg.DataFile) string {
 var errMoved = errors.New("the store has moved on")
 
 // upload uploads a file of the store and returns its description. The token makes the object's name unique: if a later
-// generation contains the same file again under the old name, expiring an old snapshot would delete it.
+// generation used the name again for a file with the same content, expiring an old snapshot would delete the object.
 func (t *lakeTable) upload(ctx context.Context, dir string, w wantedFile, token string) (iceberg.DataFile, error) {
 	b, err := os.ReadFile(filepath.Join(dir, w.path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,14 +113,14 @@ func (t *lakeTable) upload(ctx context.Context, dir string, w wantedFile, token 
 	return d, err
 }
 
-// put writes an object to the table's folder, and returns its description from the Parquet footer: counts, bounds,
-// partition.
+// put writes an object to the table's folder. It returns the object's description, made from the Parquet footer:
+// counts, bounds, partition.
 func (t *lakeTable) put(ctx context.Context, name string, b []byte) (iceberg.DataFile, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	object := t.tbl.Location() + "/" + name
-	files := iceio.NewMemFS() // before the upload, the object is in memory only
+	files := iceio.NewMemFS() // the footer is read from memory, before the upload
 	if err := files.WriteFile(object, b); err != nil {
 		return nil, err
 	}

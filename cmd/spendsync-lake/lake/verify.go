@@ -18,7 +18,7 @@ import (
 // Status compares the generations of the lake and of a store.
 type Status struct {
 	Generation int64 // of the store
-	Behind     int64 // generations by which the account that is furthest behind lags
+	Behind     int64 // number of generations by which the slowest account is behind
 	Accounts   []Marker
 }
 
@@ -65,8 +65,8 @@ type Verified struct {
 }
 
 // Verify compares the lake with the published generation of a store: the live files of every account and table with
-// those in the manifest, by name, number of rows and size. With deep it also reads all files and compares their
-// SHA-256. If anything differs, it returns [ErrDiffers].
+// those in the manifest, by name, number of rows and size. If deep is set, Verify also reads all files and compares
+// their SHA-256. If anything differs, it returns [ErrDiffers].
 func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, error) {
 	ctx = l.storage(ctx)
 	m, err := manifest.Read(dir)
@@ -84,7 +84,7 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 				a.Generation, v.Generation)
 		}
 	}
-	if len(v.Findings) > 0 { // comparing different generations proves nothing
+	if len(v.Findings) > 0 { // the generations differ, so comparing their files would prove nothing
 		return v, fmt.Errorf("%w: %d accounts are behind", ErrDiffers, len(v.Findings))
 	}
 	for _, s := range l.dataSpecs() {
@@ -108,7 +108,7 @@ func (v *Verified) find(format string, args ...any) {
 	v.Findings = append(v.Findings, fmt.Sprintf(format, args...))
 }
 
-// table compares the files of a table that belong to the store's accounts.
+// table compares those files of a table that belong to accounts of the store.
 func (v *Verified) table(ctx context.Context, t *lakeTable, m *manifest.Manifest, deep bool) error {
 	data, deletes, err := t.files()
 	if err != nil {
@@ -119,7 +119,7 @@ func (v *Verified) table(ctx context.Context, t *lakeTable, m *manifest.Manifest
 	}
 	wanted := (&follower{store: m}).wanted(t.tableSpec)
 	var read []iceberg.DataFile
-	var sums []string // expected SHA-256 of each
+	var sums []string // expected SHA-256 of each object
 	for _, d := range data {
 		w, ok := wanted[keyOf(d.FilePath())]
 		switch {

@@ -52,14 +52,14 @@ func (w *world) open() *Lake {
 	return l
 }
 
-// dying is a lake whose commits are interrupted at some steps.
+// dying returns a lake whose commits are interrupted at random steps.
 func (w *world) dying(c *chaos, percent int) *Lake {
 	l := w.open()
 	l.opts.Step = c.Dies(percent)
 	return l
 }
 
-// follow follows a store and checks that the lake is then equal to it.
+// follow calls Follow for a store, and checks that the lake is then equal to the store.
 func (w *world) follow(s *store) *Followed {
 	w.Helper()
 	l := w.open()
@@ -71,7 +71,7 @@ func (w *world) follow(s *store) *Followed {
 	return done
 }
 
-// check compares the lake with a store, and with lake_generation.
+// check compares the files and lake_generation with a store.
 func (w *world) check(l *Lake, s *store) {
 	w.Helper()
 	w.Check(s)

@@ -30,7 +30,7 @@ type Store struct {
 
 // NewStore returns a store with accounts but without a published generation.
 func NewStore(t testing.TB, accounts ...string) *Store {
-	// With this start, September becomes a closed month at the twelfth generation.
+	// If the first generation is published at this time, September becomes a closed month at the twelfth generation.
 	s := &Store{TB: t, Dir: t.TempDir(), M: manifest.New(), Now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC),
 		Every: time.Hour}
 	for _, a := range accounts {
@@ -52,7 +52,7 @@ func Sample(t testing.TB) *Store {
 	return s
 }
 
-// Day parses a day in the form YYYY-MM-DD, and panics if the text is not one.
+// Day parses a day in the form YYYY-MM-DD. It panics if the text is not a day.
 func Day(text string) schema.Date {
 	d, err := schema.ParseDate(text)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) Spend(account, date string, rows int, clicks int64) {
 	s.M.Of(account).Days[d] = &manifest.Day{}
 }
 
-// Versions stores versions of a campaign's delivery, whose columns have ids from 101 on.
+// Versions stores n versions of a campaign's delivery status. The columns of this table have ids from 101 on.
 func (s *Store) Versions(account string, n int) {
 	var all []schema.Delivery
 	for i := range n {
@@ -84,7 +84,7 @@ func (s *Store) Versions(account string, n int) {
 	Put(s, schema.DeliveryHistory, account, 0, all)
 }
 
-// Put stores the rows of a table, or of one day of it.
+// Put stores the rows of a table, or the rows of one day of a table that has a file for each day.
 func Put[R any](s *Store, t schema.TableOf[R], account string, d schema.Date, rows []R) {
 	s.Helper()
 	var b bytes.Buffer

@@ -45,7 +45,8 @@ type World struct {
 	reader *rest.Catalog
 }
 
-// New returns a world whose lake is empty. Tests that watch every request pass around, which wraps both servers.
+// New returns a world whose lake is empty. A test that watches every request passes the argument around, a function
+// that wraps each server.
 func New(t testing.TB, around ...func(http.Handler) http.Handler) *World {
 	w := &World{TB: t, Rest: &restsim.Catalog{Warehouse: "s3://lake/wh"}, Backend: s3mem.New()}
 	if err := w.Backend.CreateBucket("lake"); err != nil {
@@ -76,7 +77,7 @@ func New(t testing.TB, around ...func(http.Handler) http.Handler) *World {
 	return w
 }
 
-// table loads a table as any reader would. It returns nil if the table does not exist.
+// table loads a table as any reader of Iceberg tables would. It returns nil if the table does not exist.
 func (w *World) table(name string) (*table.Table, iceio.WriteFileIO) {
 	w.Helper()
 	if w.Rest.Metadata(Namespace, name) == nil {

@@ -1,8 +1,8 @@
 // Package restsim simulates a REST catalog of Apache Iceberg in memory, for the demo and for tests.
 //
-// Like real catalogs, it assigns its own ids to the columns of a new table, refuses a commit whose requirements no
-// longer hold, and commits several tables together or not at all. Tests can make it lose a reply, report a conflict, or
-// be unavailable.
+// Like real catalogs, the simulated catalog assigns its own ids to the columns of a new table, refuses a commit whose
+// requirements no longer hold, and commits several tables together or not at all. Tests can make the catalog lose a
+// reply, report a conflict, or be unavailable.
 package restsim
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// Catalog is the catalog; it is an [http.Handler].
+// Catalog is the simulated catalog. It is an [http.Handler].
 type Catalog struct {
 	// Warehouse is the URL below which tables are stored, for example s3://lake.
 	Warehouse string
 	// Write, if not nil, stores the metadata of a table for readers that open the metadata file.
 	Write func(location string, metadata []byte) error
-	// Before, if not nil, is called before each commit. If it returns an error, nothing is committed, and the reply is
+	// Before, if not nil, is called before each commit. If Before returns an error, nothing is committed; the reply is
 	// a conflict for [ErrConflict] and 503 for other errors.
 	Before func(tables []string) error
-	// After, if not nil, is called after each commit. If it returns an error, the reply is 503 although the commit has
-	// happened.
+	// After, if not nil, is called after each commit. If After returns an error, the reply is 503 although the commit
+	// has happened.
 	After func(tables []string) error
-	// Away, if not nil, is called for each request. If it returns true, the reply is 503.
+	// Away, if not nil, is called for each request. If Away returns true, the reply is 503.
 	Away func() bool
 	// NoTransactions makes the catalog refuse commits of several tables.
 	NoTransactions bool
@@ -64,7 +64,7 @@ func (c *Catalog) Requests() int {
 	return c.requests
 }
 
-// Metadata returns the metadata of a table, nil if it does not exist.
+// Metadata returns the metadata of a table, or nil if the table does not exist.
 func (c *Catalog) Metadata(namespace, name string) table.Metadata {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,7 +231,8 @@ func (c *Catalog) inNamespace(r *http.Request, namespace string, path []string) 
 	return map[string]any{"metadata-location": e.location, "metadata": e.meta, "config": none}, nil
 }
 
-// create makes a table, or with stage-create returns its metadata without making it. It numbers the columns from 1.
+// create makes a table. If the request has stage-create, it only returns the metadata that the table would have. The
+// columns are numbered from 1.
 func (c *Catalog) create(r *http.Request, namespace string) (any, error) {
 	var body struct {
 		Name     string                 `json:"name"`
@@ -271,7 +272,7 @@ func (c *Catalog) create(r *http.Request, namespace string) (any, error) {
 	return map[string]any{"metadata-location": e.location, "metadata": e.meta, "config": none}, nil
 }
 
-// commit applies all changes, or none if one fails.
+// commit applies all changes, or no change if one fails.
 func (c *Catalog) commit(changes []change) error {
 	var names []string
 	for _, one := range changes {
@@ -329,7 +330,7 @@ func apply(e entry, one change) (entry, error) {
 	return e, err
 }
 
-// stored returns the entry with the location of its new metadata file, which it writes.
+// stored writes a new metadata file for an entry, and returns the entry with the location of that file.
 func (c *Catalog) stored(e entry) (entry, error) {
 	e.location = fmt.Sprintf("%s/metadata/%05d-%s.metadata.json", e.meta.Location(), e.version, uuid.New())
 	e.version++
