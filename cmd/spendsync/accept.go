@@ -39,7 +39,8 @@ nothing to accept.`,
 	return cmd
 }
 
-// nothingToAccept is the error for a name under which the account has nothing to accept, or to take back.
+// nothingToAccept returns the error for a name that stands for nothing in this account that can be accepted or, with
+// undo, taken back.
 func nothingToAccept(name string, undo bool, names []string) error {
 	what := "accept"
 	if undo {
@@ -53,7 +54,7 @@ func nothingToAccept(name string, undo bool, names []string) error {
 		"name one of: %s", strings.Join(names, ", "))
 }
 
-// noteState describes whether and since when a difference is accepted.
+// noteState describes whether a difference is accepted, since when, and up to which size.
 func noteState(n manifest.Note, c *call) string {
 	if n.Accepted == nil {
 		if n.Size == 0 {

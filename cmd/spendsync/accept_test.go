@@ -8,8 +8,8 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// TestAccept: a day below its own sum, and a form in which all sums differ, end every run in 4 until a person accepts
-// each, and again once that is taken back.
+// TestAccept has two differences: a day with fewer rows than its sum shows, and one kind of difference on all days.
+// Every run ends with 4 until a person has accepted both, and again after one acceptance is taken back.
 func TestAccept(t *testing.T) {
 	w := newWorld(t, small, func(c *adsim.Config) { c.Quirks = []string{"totals-lack-source"} })
 	day := (w.today() - 9).String()

@@ -20,7 +20,7 @@ import (
 	"spendsync/load/duck"
 )
 
-// app is the whole program: one call of it, and the way out. main adds signals and nothing else.
+// app runs the whole program for one command line. Only the handling of signals is in main.
 type app struct{ call }
 
 func newApp(environ []string, stdout, stderr io.Writer) *app {
@@ -36,7 +36,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if _, a.path, _ = strings.Cut(cmd.CommandPath(), " "); a.path == "help" {
-		a.path = "" // the list of commands describes it
+		a.path = "" // without a subcommand, the list of commands is the help
 	}
 	if err != nil && a.command == "" { // cobra refused the arguments or flags
 		err = exit.As(err, exit.ErrUsage)
@@ -55,7 +55,7 @@ func (a *app) end(err error) int {
 	if code == exit.Stopped && !reported {
 		err = errors.New("stopped by a signal: " + cli.Interrupted(err))
 	}
-	if code == exit.Usage && a.cfg != nil && a.cfg.LogFormat == "" { // for the person who typed it
+	if code == exit.Usage && a.cfg != nil && a.cfg.LogFormat == "" { // a person typed the wrong usage: print plain text
 		a.jsonLog = nil
 	}
 	if !reported {
@@ -88,7 +88,7 @@ func (a *app) commands() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		name, isUnknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 		meant := ""
-		if isUnknown && len(name) > 3 { // a shorter name resembles too many flags
+		if isUnknown && len(name) > 3 { // a shorter name is similar to too many flags
 			meant = cli.DidYouMean("--"+name, flagName.FindAllString(cmd.Flags().FlagUsages(), -1))
 		}
 		wrong := exit.Usagef("%v%s", err, meant)
@@ -124,14 +124,14 @@ func (a *app) commands() *cobra.Command {
 	}
 	topics := []*cobra.Command{newConfigTopic(t), newGuideTopic(t)}
 	for _, topic := range topics {
-		topic.Hidden = true // only help lists it
+		topic.Hidden = true // listed by help, not among the commands
 		root.AddCommand(topic)
 	}
 	root.SetHelpCommandGroupID("keep")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.Version = version() + ", DuckDB " + duck.EngineVersion()
 	root.SetVersionTemplate("spendsync {{.Version}}\n")
-	root.SetOut(a.stdout) // set before cobra adds its own commands, which write there, too
+	root.SetOut(a.stdout) // set before cobra adds its own commands, which write to it, too
 	root.SetErr(a.stderr)
 	cli.FitHelp(root, a.stdout)
 	a.begins(root)
@@ -177,8 +177,8 @@ func completeNames(all func() []string) cobra.CompletionFunc {
 // flagName matches a flag in a usage text.
 var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
 
-// begins prepares a command and its subcommands: a command without rules for arguments accepts none, and a command that
-// runs records its name.
+// begins prepares a command and its subcommands. A command without a rule for arguments then accepts no arguments, and
+// a command that runs records its name in the app.
 func (a *app) begins(cmd *cobra.Command) {
 	if cmd.Args == nil && cmd.HasParent() {
 		cmd.Args, cmd.ValidArgsFunction = noArguments, cobra.NoFileCompletions

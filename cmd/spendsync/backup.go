@@ -14,8 +14,8 @@ import (
 	"spendsync/load/remote"
 )
 
-// verifyFrom pulls the whole store of a bucket into a folder below TMPDIR, verifies it there as 'verify'
-// does, and removes it. A backup that passes is reported to Prometheus.
+// verifyFrom pulls the whole store of a bucket into a folder below TMPDIR, verifies this copy as 'verify' does, and
+// removes the copy. A backup that passes is reported to Prometheus.
 func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error) {
 	b, err := c.openBucket(from)
 	if err != nil {

@@ -14,12 +14,14 @@ import (
 	"spendsync/load/duck"
 )
 
-// questionMemory is DuckDB's memory limit for user-written SQL, unless SPENDSYNC_DUCKDB_MEMORY sets one. beyondEngine
-// is the memory that the process may use in addition: DuckDB does not count lists and texts under construction.
+// questionMemory is DuckDB's memory limit for user-written SQL, unless SPENDSYNC_DUCKDB_MEMORY sets another.
+// beyondEngine is the memory that the process may use in addition, because DuckDB does not count lists and texts while
+// it builds them.
 const questionMemory, beyondEngine = 1 << 30, 1 << 30
 
 // questionOptions returns DuckDB's options for user-written SQL, whose memory use is unknown. It also limits the memory
-// of this process to those options and [beyondEngine]; at that limit the engine reports that it is out of memory.
+// of this process to the limit in the options plus [beyondEngine]. At the limit of the process, DuckDB reports that it
+// is out of memory.
 func (c *call) questionOptions() duck.Options {
 	o := c.loadOptions().DuckDB
 	memory, err := humanize.ParseBytes(o.Memory)
@@ -35,10 +37,12 @@ func (c *call) questionOptions() duck.Options {
 	return o
 }
 
-// stuckAfter is how long a question may run past its time limit: the engine cannot stop in the middle of a function.
+// stuckAfter is how long a question may run past its time limit. DuckDB needs this time, because it cannot stop in the
+// middle of a function.
 const stuckAfter = 10 * time.Second
 
-// within limits the time of an answer. If the engine still runs [stuckAfter] past the limit, the process exits.
+// within limits the time of an answer. If DuckDB is still running when [stuckAfter] has passed after the limit, the
+// process exits.
 func (c *call) within(ctx context.Context, atMost time.Duration) (context.Context, context.CancelFunc) {
 	late := fmt.Errorf("it takes longer than %v", atMost)
 	ctx, cancel := context.WithTimeoutCause(ctx, atMost, late)

@@ -21,7 +21,7 @@ import (
 	"spendsync/load/remote"
 )
 
-// openBucket opens a bucket by its URL; without one, the configured bucket.
+// openBucket opens a bucket by its URL. Without a URL it opens the configured bucket.
 func (c *call) openBucket(url string) (*remote.Bucket, error) {
 	if url == "" {
 		return nil, exit.Usagef("which bucket? Give its URL, such as s3://bucket/prefix, or set %sBUCKET",
@@ -64,7 +64,7 @@ func addFrom(cmd *cobra.Command, from *string) {
 }
 
 // bucketOf returns the URL of the bucket that a command reads: the value of --from or, if the data directory holds no
-// store, the configured bucket. Empty: the command reads the store on this machine.
+// store, the configured bucket. If the result is empty, the command reads the store on this machine.
 func (c *call) bucketOf(from string) string {
 	if from != "" || c.cfg.Bucket == "" || !isEmpty(c.cfg.DataDir) {
 		return from
@@ -78,8 +78,8 @@ func isEmpty(dir string) bool {
 	return errors.Is(err, durable.ErrEmpty)
 }
 
-// openStore reads the variables and returns the folder of the store to read. For a bucket that is a copy of its newest
-// generation in the user's cache folder.
+// openStore reads the variables and returns the folder of the store to read. If the command reads a bucket, this is a
+// copy of the bucket's newest generation in the user's cache folder.
 func (c *call) openStore(ctx context.Context, from string) (dir string, err error) {
 	if err := c.setUp(ctx); err != nil {
 		return "", err
@@ -90,8 +90,8 @@ func (c *call) openStore(ctx context.Context, from string) (dir string, err erro
 	return c.cfg.DataDir, nil
 }
 
-// pullFrom pulls the bucket's newest generation into the cache folder and makes that the store of this command. Without
-// a URL it does nothing.
+// pullFrom pulls the bucket's newest generation into the cache folder, and makes this copy the store of the command.
+// Without a URL it does nothing.
 func (c *call) pullFrom(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
@@ -126,7 +126,7 @@ func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions,
 		err = page.Write(&b, r)
 		return b.Bytes(), err
 	}
-	// An empty bucket after a completed push has lost its data, or its share is not mounted.
+	// If a bucket is empty after a completed push, its data is lost, or the bucket is a share that is not mounted.
 	pushed := map[string]int64{}
 	if err := notice.Read(durable.OS, o.Dir, notice.Pushed, &pushed); err != nil {
 		return nil, err

@@ -21,13 +21,13 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// s3 is a storage in memory, whose replies a test replaces.
+// s3 is an S3 storage in memory. Tests can replace its replies.
 type s3 struct {
 	http.Handler
-	replies atomic.Pointer[http.HandlerFunc] // in place of the storage's; nil: none
+	replies atomic.Pointer[http.HandlerFunc] // replaces replies of the storage; nil: no reply is replaced
 }
 
-// newS3 serves a bucket "spend", and sets the variables by which it is found.
+// newS3 serves a bucket "spend", and sets the variables for access to the bucket.
 func newS3(t *testing.T) (s *s3, url string) {
 	t.Helper()
 	memory := s3mem.New()
@@ -60,7 +60,8 @@ func newS3(t *testing.T) (s *s3, url string) {
 // bucketCanary is the secret key of the bucket, which no command may show.
 const bucketCanary = "bucket-canary-0123456789"
 
-// answer answers requests of a method, or all, with a status and a code of S3.
+// answer makes the storage answer all requests with a given method, or all requests if the method is empty, with a
+// status and an error code of S3.
 func (s *s3) answer(method string, status int, code string) {
 	s.reply(func(w http.ResponseWriter, r *http.Request) bool {
 		if method != "" && r.Method != method {
@@ -74,7 +75,7 @@ func (s *s3) answer(method string, status int, code string) {
 	})
 }
 
-// reply replaces the replies to which h answers true.
+// reply replaces the replies for which h returns true.
 func (s *s3) reply(h func(http.ResponseWriter, *http.Request) bool) {
 	var f http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
 		if !h(w, r) {
@@ -84,12 +85,12 @@ func (s *s3) reply(h func(http.ResponseWriter, *http.Request) bool) {
 	s.replies.Store(&f)
 }
 
-// answers is a storage that answers like this.
+// answers returns a function that makes the storage answer with an error, for [bucketFailures].
 func answers(method string, status int, code string) func(*testing.T, *s3) string {
 	return func(_ *testing.T, s *s3) string { s.answer(method, status, code); return "" }
 }
 
-// loginPage answers as a proxy does that wants a login.
+// loginPage makes the storage answer like a proxy that demands a login.
 func loginPage(_ *testing.T, s *s3) string {
 	s.reply(func(w http.ResponseWriter, _ *http.Request) bool {
 		fmt.Fprint(w, "<html>log in</html>")
@@ -98,17 +99,17 @@ func loginPage(_ *testing.T, s *s3) string {
 	return ""
 }
 
-// silent never answers.
+// silent makes the storage accept requests and never answer.
 func silent(_ *testing.T, s *s3) string {
 	s.reply(func(_ http.ResponseWriter, r *http.Request) bool {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client has gone
+		_, _ = io.Copy(io.Discard, r.Body) // without this, the server does not notice that the client has disconnected
 		<-r.Context().Done()
 		return true
 	})
 	return ""
 }
 
-// endpoint is another server.
+// endpoint makes the client use another server.
 func endpoint(url string) func(*testing.T, *s3) string {
 	return func(t *testing.T, _ *s3) string { t.Setenv("AWS_ENDPOINT_URL", url); return "" }
 }
@@ -151,8 +152,8 @@ func notAFolder(t *testing.T, _ *s3) string {
 
 func at(url string) func(*testing.T, *s3) string { return func(*testing.T, *s3) string { return url } }
 
-// bucketFailures are what goes wrong with a storage, and how push and pull end: the exit code, and what the first and
-// the last line name. 0: the command is not concerned; -1: it is not run.
+// bucketFailures lists failures of a storage and how push and pull then end: the exit code, and texts in the first and
+// the last line. Exit code 0 means that the failure does not affect the command, -1 that the command is not run.
 var bucketFailures = []struct {
 	name        string
 	breaks      func(*testing.T, *s3) string // may return another address
@@ -200,8 +201,8 @@ var bucketFailures = []struct {
 	{"a file for a folder", notAFolder, exit.Storage, exit.Storage, "a file, not a folder", "name a folder"},
 }
 
-// TestBucket_EachFailureNamesItsCauseFirst: the first line names the cause, the last one what to do, and none shows the
-// secret. The bucket keeps its generation, and in the end the next push and pull succeed.
+// TestBucket_EachFailureNamesItsCauseFirst: the first line names the cause, the last line names what to do, and no line
+// shows the secret. The bucket keeps its generation. After the failure is over, the next push and pull succeed.
 func TestBucket_EachFailureNamesItsCauseFirst(t *testing.T) {
 	schematest.Long(t)
 	w := makeWorld(t, small).withMarts()
@@ -233,7 +234,7 @@ func TestBucket_EachFailureNamesItsCauseFirst(t *testing.T) {
 	w.must("verify", "--data-dir", copied)
 }
 
-// wantEnd runs a command, and requires its exit code and what its first and its last line name.
+// wantEnd runs a command, and checks its exit code and texts in its first and last lines.
 func (w *world) wantEnd(code int, first, last string, args ...string) {
 	w.t.Helper()
 	got, stderr := w.stderr(args...)

@@ -14,8 +14,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestBucket_InPlaceOfAVolume: with SPENDSYNC_BUCKET runs that each begin in an empty folder end as those of a store
-// that stayed. What reads finds the bucket where there is no store.
+// TestBucket_InPlaceOfAVolume: with SPENDSYNC_BUCKET, each run starts in an empty folder, and ends like a run on a
+// store that is kept on a volume. Commands that read use the bucket if there is no store on this machine.
 func TestBucket_InPlaceOfAVolume(t *testing.T) {
 	w := makeWorld(t, small)
 	w.bucket = remote.Options{Pause: time.Millisecond}
@@ -24,7 +24,7 @@ func TestBucket_InPlaceOfAVolume(t *testing.T) {
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	pod := w.copied(t).withMarts() // the page of a push is made of them
+	pod := w.copied(t).withMarts() // push makes its report page from the marts
 	for range 2 {
 		w.restate(w.today() - 1)
 		w.must("sync")
@@ -53,10 +53,10 @@ func TestBucket_InPlaceOfAVolume(t *testing.T) {
 	reader.must("verify")
 }
 
-// TestBucket_ThatVanished: where pushes have ended and nothing is left, as on a share that is not mounted, nothing is
-// begun: each run ends in 4 and says so, until the share is back or a person begins it anew.
+// TestBucket_ThatVanished: after completed pushes the bucket is empty, like a share that is not mounted. No run begins
+// a new bucket. Each run ends with 4 and reports this, until the share is back or a person starts the bucket again.
 func TestBucket_ThatVanished(t *testing.T) {
-	schematest.Long(t) // TestPush_BeginsNothingWhereAllIsGone has the refusal
+	schematest.Long(t) // TestPush_BeginsNothingWhereAllIsGone tests the refusal
 	w := makeWorld(t, small).withMarts()
 	share := filepath.Join(t.TempDir(), "share")
 	w.env["BUCKET"] = "file://" + share + "/store"
@@ -75,6 +75,6 @@ func TestBucket_ThatVanished(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(share), os.Rename(share+".away", share)); err != nil {
 		t.Fatal(err)
 	}
-	w.must("sync") // goes on from what came back
+	w.must("sync") // continues from the generation that is back
 	w.must("verify", "--from", w.env["BUCKET"])
 }

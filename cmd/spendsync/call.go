@@ -25,8 +25,8 @@ import (
 type call struct {
 	terminal
 	now       func() time.Time
-	transport http.RoundTripper // for requests to both interfaces; nil: the network
-	bucket    remote.Options    // set by tests; zero: the usual pauses
+	transport http.RoundTripper // for requests to both interfaces; nil: use the network
+	bucket    remote.Options    // set by tests; the zero value has the usual pauses between tries
 	limits    runLimits
 	grace     atomic.Int64 // how long the command may run after a signal
 	exit      func(int)    // os.Exit in main; nil in tests
@@ -34,7 +34,7 @@ type call struct {
 	only func([]queries.Query) []queries.Query // selects the views of the warehouse; nil: all
 
 	account, dataDir string // --account and --data-dir; empty: not given
-	configFile       string // --config; empty: the one in the working folder
+	configFile       string // --config; empty: the file in the working folder
 	command, path    string // the command's name; path includes its parent commands
 
 	cfg     *config.Config
@@ -46,7 +46,7 @@ type call struct {
 
 // runLimits bound the resources of a run. Tests use smaller ones.
 type runLimits struct {
-	concurrency, threads int           // days of the report at a time; DuckDB's threads, 0: one a processor
+	concurrency, threads int           // days of the report read at a time; DuckDB's threads, 0: one per processor
 	grace                time.Duration // how long after a signal complete data may still be published
 }
 
@@ -57,7 +57,7 @@ var usual = runLimits{concurrency: 4, grace: 8 * time.Second}
 var scheduled = []string{"sync", "push", "pull", "rebuild", "replay", "accept", "reset"}
 
 // setUp combines the variables of the configuration file, the environment and the flags; later ones override earlier
-// ones. If some are invalid, it still reads the others and logs JSON, so that monitoring sees the failed run.
+// ones. If a variable is invalid, setUp still reads the others and logs JSON, so that monitoring sees the failed run.
 func (c *call) setUp(ctx context.Context) (err error) {
 	environ, err := config.WithFile(c.environ, c.configFile)
 	if err != nil {
@@ -99,9 +99,10 @@ func (c *call) configure(ctx context.Context) (err error) {
 // startLog starts the log, as text or in JSON.
 func (c *call) startLog(asJSON bool) {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.cfg.LogLevel)) // checked with the configuration; empty is info
+	// cannot fail: the configuration was checked; an empty text leaves the level at info
+	_ = level.UnmarshalText([]byte(c.cfg.LogLevel))
 	if c.cfg.LogLevel == "" && cli.IsTerminal(c.stderr) {
-		level = slog.LevelWarn // the bar shows the rest
+		level = slog.LevelWarn // the bar shows what info lines would
 	}
 	o := &slog.HandlerOptions{Level: level}
 	if !asJSON {
@@ -113,12 +114,12 @@ func (c *call) startLog(asJSON bool) {
 	c.jsonLog = c.log
 }
 
-// clientOptions returns the options of the service's clients that the configuration lacks.
+// clientOptions returns those options of the service's clients that do not come from the configuration.
 func (c *call) clientOptions() config.ClientOptions {
 	return config.ClientOptions{UserAgent: "spendsync/" + version(), Log: c.log, Transport: c.transport}
 }
 
-// loadOptions are the settings of the store.
+// loadOptions returns the options of the store.
 func (c *call) loadOptions() load.Options {
 	memory, first, threads := c.cfg.Resources()
 	threads = cmp.Or(c.limits.threads, threads)
@@ -131,7 +132,7 @@ func (c *call) loadOptions() load.Options {
 	}
 }
 
-// views are the queries that every warehouse holds as views or tables.
+// views returns the queries that every warehouse contains as views or tables.
 func (c *call) views() []duck.View {
 	asked, err := queries.Views(c.cfg.Thresholds)
 	if err != nil {

@@ -13,17 +13,16 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestCalls_AreWhatTheServiceTakes sends the calls that query makes of its advice, which
-// sends nothing itself: the service takes each, the next sync sees the sources blocked,
-// and nothing of them is left to advise.
+// TestCalls_AreWhatTheServiceTakes sends the requests that query prints for its advice. The service accepts each
+// request, the next sync sees the sources as blocked, and query no longer advises to block them.
 func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
-	schematest.Long(t) // package queries has the advice, adsim the calls
+	schematest.Long(t) // the tests of package queries cover the advice, the tests of adsim the requests
 	w := newWorld(t, func(c *adsim.Config) {
 		*c = adsim.Config{RowsPerDay: 2500, RateLimit: -1}
 	}).withMarts()
 	w.env["REQUESTS_PER_MINUTE"] = "120"
 	w.must("sync")
-	w.service.Advance(24 * time.Hour) // it takes days that were read twice to know how many conversions are to come
+	w.service.Advance(24 * time.Hour) // conversions can only be predicted after days have been read twice
 	w.must("sync")
 	ids := w.must("query", "sources_to_block", "--param", "rows=10000", "--format", "ids")
 	var pasted []string
@@ -69,7 +68,7 @@ func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
 	if sent < 5 || sent != len(pasted) {
 		t.Fatalf("%d sources were sent, %d pasted", sent, len(pasted))
 	}
-	w.service.Advance(time.Hour) // the same day, of which the advice is
+	w.service.Advance(time.Hour) // still the same day, so that the advice does not change by itself
 	w.must("sync")
 	if got := w.must("query", "sources_to_block", "--param", "rows=10000", "--format",
 		"ids"); got != "# no source is to be blocked\n" {

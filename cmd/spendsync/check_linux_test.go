@@ -10,7 +10,7 @@ import (
 	"spendsync/cmd/spendsync/check"
 )
 
-// TestCheck_SeesAVolumeThatCannotBeWrittenTo mounts a small one read-only.
+// TestCheck_SeesAVolumeThatCannotBeWrittenTo mounts a small volume read-only.
 func TestCheck_SeesAVolumeThatCannotBeWrittenTo(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting a small volume takes root; .ci/run has it")

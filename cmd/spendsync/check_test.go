@@ -20,7 +20,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// check runs the command and returns its lines by what they are about.
+// check runs the command and returns its lines by the name of the check.
 func (w *world) check() (code int, lines map[string]check.Line, last string) {
 	w.t.Helper()
 	code, out, last := w.run("check", "--json")
@@ -43,7 +43,7 @@ func (w *world) check() (code int, lines map[string]check.Line, last string) {
 	return code, lines, last
 }
 
-// everything is all that a folder has: names and modes, and of files but locks the times of change.
+// everything lists the content of a folder: the names and modes, and the change times of files that are not locks.
 func everything(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -98,14 +98,14 @@ func TestCheck_FindsAllWell(t *testing.T) {
 			t.Errorf("%s changed", path)
 		}
 	}
-	// As a person sees it.
+	// The output for a person.
 	out := w.must("check")
 	if !strings.Contains(out, "ok       clock") || strings.Contains(out, "failed") {
 		t.Errorf("check says\n%s", out)
 	}
 }
 
-// TestCheck_BlamesNoClock: if nothing answers, nothing is known of the clock.
+// TestCheck_BlamesNoClock: if the service does not answer, check reports nothing about the clock.
 func TestCheck_BlamesNoClock(t *testing.T) {
 	w := newWorld(t)
 	closedPort(w)
@@ -168,7 +168,7 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestCheck_SeesAClockThatIsWrong lets this machine's clock run ahead.
+// TestCheck_SeesAClockThatIsWrong sets this machine's clock ahead of the service's clock.
 func TestCheck_SeesAClockThatIsWrong(t *testing.T) {
 	for ahead, want := range map[time.Duration]string{0: check.OK, -time.Minute: check.Warning,
 		50 * time.Minute: check.Warning, 2 * time.Hour: check.Failed} {
@@ -187,5 +187,5 @@ func TestCheck_SeesAClockThatIsWrong(t *testing.T) {
 	}
 }
 
-// newWorldInLine is a small world for a test that makes several.
+// newWorldInLine returns a small world that does not run in parallel, for a test that makes several worlds.
 func newWorldInLine(t *testing.T) *world { return makeWorld(t, small) }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// clientMakers are the libraries that make HTTP clients of their own unless they are given one, and the
-// files that give them ours. Tests of extract/outbound, load/remote and the lake ask the clients.
+// clientMakers maps each library that makes its own HTTP client by default to the files that give our client to the
+// library. The tests of extract/outbound, load/remote and the lake test the clients themselves.
 var clientMakers = map[string][]string{
 	"github.com/prometheus/client_golang/prometheus/push": {"cmd/spendsync/metrics/"},
 	"github.com/minio":                              {"load/remote/"},
@@ -31,16 +31,16 @@ var clientMakers = map[string][]string{
 	"github.com/apache/iceberg-go/io/gocloud/gcs":   nil,
 }
 
-// simulated are the packages of the simulated service and lake and of the benchmark: what they send holds no
-// secret of anybody.
+// simulated lists the packages of the simulated service, of the simulated lake and of the benchmark. Their requests
+// contain no real secret.
 var simulated = []string{"extract/adsim", "cmd/adsim", "cmd/bench", "cmd/spendsync-lake/lake/laketest"}
 
 func isSimulated(pkg string) bool {
 	return slices.ContainsFunc(simulated, func(s string) bool { return pkg == s || strings.HasPrefix(pkg, s+"/") })
 }
 
-// TestHouse_ClientsAreMadeInOnePlace: extract/outbound alone makes HTTP clients and transports, and
-// libraries that make their own are used only where they are given ours.
+// TestHouse_ClientsAreMadeInOnePlace: only extract/outbound makes HTTP clients and transports. A library that makes its
+// own client by default is only used in files that give our client to it.
 func TestHouse_ClientsAreMadeInOnePlace(t *testing.T) {
 	made := 0
 	goFiles(t, func(pkg, path string, text []byte) {
@@ -79,7 +79,7 @@ func TestHouse_ClientsAreMadeInOnePlace(t *testing.T) {
 	}
 }
 
-// clientIn is what a node makes or uses of net/http's own clients; "": nothing.
+// clientIn returns the name of the client or transport of net/http that a node makes or uses, or "" if there is none.
 func clientIn(n ast.Node) string {
 	name := func(e ast.Node) string {
 		if s, ok := e.(*ast.SelectorExpr); ok {

@@ -12,7 +12,7 @@ import (
 	"spendsync/cmd/spendsync/metrics"
 )
 
-// newConfigTopic is "help config": every variable, and the exit codes.
+// newConfigTopic returns the help topic "help config", which describes every variable and the exit codes.
 func newConfigTopic(t *terminal) *cobra.Command {
 	show := func() error { return cli.WriteHelp(t.stdout, configHelp()) }
 	cmd := &cobra.Command{

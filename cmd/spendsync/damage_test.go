@@ -25,8 +25,8 @@ func (w *world) spoil(path string, edit func([]byte) []byte) {
 	}
 }
 
-// TestStatus_ShowsAnUnfinishedCommit leaves a commit whose last file is not in its place:
-// status and check say so, and the next run ends it.
+// TestStatus_ShowsAnUnfinishedCommit leaves a commit whose last file has not been renamed into place. The commands
+// status and check report this, and the next run completes the commit.
 func TestStatus_ShowsAnUnfinishedCommit(t *testing.T) {
 	w := newWorld(t, small).synced()
 	by := w.ask("SELECT identity_proof FROM ops.run")

@@ -33,7 +33,7 @@ import (
 type demoCommand struct {
 	*call
 	dir   string
-	rows  int // rows of the report a day
+	rows  int // rows of the report per day
 	again bool
 }
 
@@ -89,7 +89,7 @@ func (d *demoCommand) run(ctx context.Context) error {
 	return d.printGoOn()
 }
 
-// place sets the folder of the demo from --data-dir. The caller's variables do not count.
+// place sets the folder of the demo from --data-dir. The caller's environment variables are ignored.
 func (d *demoCommand) place() error {
 	if d.account != "" && d.account != demoAccount {
 		return exit.Advise(exit.Usagef("--account %s: the account of the demo is %q", d.account, demoAccount),
@@ -167,8 +167,8 @@ func (d *demoCommand) play(ctx context.Context, folder *shop.Folder) (err error)
 	return folder.Finish()
 }
 
-// syncs runs a sync at each time of the story. Only the last one makes the views and marts, which take a quarter of a
-// sync: nobody queries the earlier generations.
+// syncs runs a sync at each time of the story. Only the last sync makes the views and marts, which take a quarter of a
+// sync, because the earlier generations are never queried.
 func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 	times, real := s.Times(), d.now
 	defer func() { d.now, d.only = real, nil }()
@@ -193,7 +193,7 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 			return err
 		}
 		last, err := r.serviceJob(ctx, func(j job.Job, ctx context.Context) (*job.Result, error) {
-			j.Progress = nil // the only bar counts the syncs
+			j.Progress = nil // the demo shows one bar, which counts the syncs
 			return j.Sync(ctx)
 		})
 		if err != nil {
@@ -224,7 +224,7 @@ func (d *demoCommand) printGoOn() error {
 	return err
 }
 
-// demoVariables configure a sync of the simulated account at url into dir.
+// demoVariables returns the variables for syncs of the simulated account at url into dir.
 func demoVariables(url, dir, payouts string) []string {
 	variables := []string{
 		"ADVERTISER_URL=" + url + adsim.APIPrefix, "API_KEY=" + adsim.DefaultKey,
@@ -253,7 +253,7 @@ func serve(h http.Handler) (url string, stop func(), err error) {
 	return "http://" + l.Addr().String(), func() { srv.Close() }, nil
 }
 
-// withoutOurs removes the variables of spendsync: the demo has its own.
+// withoutOurs removes the variables of spendsync, because the demo sets its own.
 func withoutOurs(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		return strings.HasPrefix(kv, config.Prefix)
@@ -270,7 +270,7 @@ func (d *demoCommand) printAsk(ctx context.Context, name string, params ...strin
 	if err != nil {
 		return err
 	}
-	q.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
+	q.Trap = "" // do not show how the answer is misread: this would fill the screen, and the page and query show it
 	c := &queryCommand{call: d.call, rows: -1, width: demoWidth}
 	if err := c.query(ctx, q, table); err != nil {
 		return err

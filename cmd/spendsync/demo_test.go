@@ -17,15 +17,14 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestDemo_ShowsTheWholeJob runs the demo as a newcomer does, and then the
-// commands that it names.
+// TestDemo_ShowsTheWholeJob runs the demo as a newcomer does, and then the commands that the demo prints.
 func TestDemo_ShowsTheWholeJob(t *testing.T) {
 	demo := func(env []string, args ...string) (int, string) {
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), args, env, &out, &errOut)
 		return code, out.String() + errOut.String()
 	}
-	// A caller's own settings did not lead the demo to his real account.
+	// The caller's settings name another account. The demo must not use that account.
 	dir, text := playedDemo()
 	text, ok := strings.CutSuffix(text, "exit 0")
 	if !ok {
@@ -44,7 +43,7 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 			t.Errorf("the demo shows %q:\n%s", no, text)
 		}
 	}
-	// The commands that it ends with run as they are printed.
+	// The commands at the end of the demo's output run as printed.
 	_, end, _ := strings.Cut(text, "Go on:\n")
 	lines := strings.Split(strings.TrimSpace(end), "\n")
 	if len(lines) != 3 {
@@ -60,7 +59,7 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 			t.Errorf("%s: exit %d: %s", line, code, text)
 		}
 	}
-	// Again it asks the demo that is there; a demo that was cut off is begun afresh.
+	// A second demo uses the existing store of the demo.
 	if code, text := demo(nil, "demo", "--data-dir", dir); code != exit.OK ||
 		!strings.Contains(text, "already in "+dir) || !strings.Contains(text, "--again --data-dir "+dir) ||
 		!strings.Contains(text, "Rain jackets") {
@@ -103,7 +102,7 @@ func TestHelp_NamesVariablesAndExitCodes(t *testing.T) {
 	}
 }
 
-// outOf are the flags by which a command of the demo writes no file into the folder of the tests.
+// outOf returns flags that keep a command of the demo from writing a file into the folder of the tests.
 func outOf(t *testing.T, command string) []string {
 	if command == "report" {
 		return []string{"--out", filepath.Join(t.TempDir(), "report.html")}
@@ -161,7 +160,7 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 		t.Error("a demo that was stopped is complete")
 	}
 	locked.Close()
-	// It begins again.
+	// The next demo starts again from scratch.
 	ctx, cancel = context.WithCancel(t.Context())
 	go func() {
 		for ctx.Err() == nil {
@@ -177,7 +176,8 @@ func TestDemo_OwnsItsFolder(t *testing.T) {
 	}
 }
 
-// TestOutput_ClosedPipeIsNoFailure: a reader of stdout that has read enough, such as head, changes no exit code.
+// TestOutput_ClosedPipeIsNoFailure: the exit code does not change if the reader of stdout, for example head, closes the
+// pipe early.
 func TestOutput_ClosedPipeIsNoFailure(t *testing.T) {
 	dir := demoStore(t)
 	for _, args := range [][]string{

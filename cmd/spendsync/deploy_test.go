@@ -20,10 +20,10 @@ import (
 	"spendsync/cmd/spendsync/metrics"
 )
 
-// These tests hold the manifests to the binary: its commands, variables, exit codes and metrics. What Kubernetes and
-// Prometheus make of them is tried by .ci/cluster, on a real API server, and by .ci/readers, with promtool.
+// These tests compare the manifests with the binary: its commands, variables, exit codes and metrics. Other tests apply
+// the manifests: .ci/cluster on a real API server of Kubernetes, and .ci/readers with promtool of Prometheus.
 
-// kubeObject is an object of Kubernetes, as far as the tests read it.
+// kubeObject contains those fields of a Kubernetes object that the tests read.
 type kubeObject struct {
 	Kind     string
 	Metadata struct{ Name, Namespace string }
@@ -61,7 +61,7 @@ type container struct {
 	Env           []struct{ Name, Value string }
 }
 
-// readManifests reads a stream of manifests; a key that comes twice is an error.
+// readManifests reads a stream of manifests. A duplicate key is an error.
 func readManifests(t *testing.T, from string, stream []byte) (all []*kubeObject) {
 	t.Helper()
 	for d := yaml.NewDecoder(bytes.NewReader(stream)); ; {
@@ -75,7 +75,7 @@ func readManifests(t *testing.T, from string, stream []byte) (all []*kubeObject)
 	}
 }
 
-// ofKind is the first of a kind.
+// ofKind returns the first object of a kind.
 func ofKind(t *testing.T, all []*kubeObject, kind string) *kubeObject {
 	t.Helper()
 	i := slices.IndexFunc(all, func(m *kubeObject) bool { return m.Kind == kind })
@@ -85,7 +85,7 @@ func ofKind(t *testing.T, all []*kubeObject, kind string) *kubeObject {
 	return all[i]
 }
 
-// checkManifest: what a manifest names exists in the binary.
+// checkManifest checks that everything a manifest names exists in the binary.
 func checkManifest(t *testing.T, from string, m *kubeObject) {
 	t.Helper()
 	for name, value := range m.Data {
@@ -121,7 +121,7 @@ func checkManifest(t *testing.T, from string, m *kubeObject) {
 	}
 }
 
-// checkArgs: the binary has the command and its flags.
+// checkArgs checks that the binary has the command and its flags.
 func checkArgs(t *testing.T, from string, args []string) {
 	t.Helper()
 	root := newApp(nil, nil, nil).commands()
@@ -135,8 +135,8 @@ func checkArgs(t *testing.T, from string, args []string) {
 	}
 }
 
-// checkInLakeManual: the manual of spendsync-lake, which a test of its own holds to the
-// binary, has this in code.
+// checkInLakeManual checks that the manual of spendsync-lake contains a text as code. Another test compares that manual
+// with the binary.
 func checkInLakeManual(t *testing.T, from, code string) {
 	t.Helper()
 	b, err := os.ReadFile("../spendsync-lake/README.md")
@@ -163,7 +163,7 @@ func checkVariable(t *testing.T, from, name string) {
 	}
 }
 
-// comments that set a variable, such as "# SPENDSYNC_X: value".
+// offeredVariable matches a comment that shows how to set a variable, such as "# SPENDSYNC_X: value".
 var offeredVariable = regexp.MustCompile(`(?m)^\s*# (SPENDSYNC_[A-Z_]+):`)
 
 func TestDeploy_ManifestsNameWhatThereIs(t *testing.T) {
@@ -239,7 +239,7 @@ func TestCronjob_PrintsTheBase(t *testing.T) {
 
 var metricName = regexp.MustCompile(`\bspendsync_[a-z_]+`)
 
-// checkQuery holds the metrics that a query names to those that there are.
+// checkQuery checks that every metric in a query exists.
 func checkQuery(t *testing.T, from, query string) {
 	t.Helper()
 	names := metricName.FindAllString(query, -1)
@@ -283,7 +283,7 @@ func TestDeploy_AlertsNameWhatThereIs(t *testing.T) {
 			!slices.Contains([]string{"page", "warning", "info"}, r.Labels["severity"]) {
 			t.Errorf("%s: %+v", r.Alert, r)
 		}
-		// That it fires is tried by promtool; here, that a test expects it.
+		// promtool tests that the alert fires; here it is enough that one of promtool's tests expects the alert.
 		if !regexp.MustCompile(`alertname: ` + r.Alert + `\n\s+exp_alerts:`).Match(tests) {
 			t.Errorf("no test in alerts_test.yaml lets %s fire", r.Alert)
 		}

@@ -15,7 +15,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-// showPlan prints the plan of a sync that would begin now, and asks the service nothing.
+// showPlan prints the plan of a sync that would start now. It sends no request to the service.
 func (c *call) showPlan(ctx context.Context) error {
 	if err := c.setUp(ctx); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// edges is the folder of a published warehouse with the accounts of testdata/edges.sql, all models made.
+// edges returns the folder of a published warehouse that has the accounts of testdata/edges.sql and all models.
 func edges(t *testing.T) (dir string, o duck.Options) {
 	t.Helper()
 	views, err := queries.Views(nil)
@@ -60,10 +60,9 @@ func edges(t *testing.T) (dir string, o duck.Options) {
 	return dir, o
 }
 
-// TestEdges_AnswerEverything asks every model, every ready question and the page on a store of edges: credits, weeks
-// of zero or below, more clicks than impressions, one row, no row, no settings, no conversions, unknown counts, the
-// days of both clock changes, and an account that has no money. None fails, and none gives an infinity or what is no
-// number.
+// TestEdges_AnswerEverything asks every model, every ready question and the page on a store of edges: credits, weeks of
+// zero or below, more clicks than impressions, one row, no row, no settings, no conversions, unknown counts, the days
+// of both clock changes, and an account that has no money. No query fails, and no value is infinite or NaN.
 func TestEdges_AnswerEverything(t *testing.T) {
 	t.Parallel()
 	dir, o := edges(t)
@@ -110,7 +109,7 @@ func TestEdges_AnswerEverything(t *testing.T) {
 	}
 	for i, account := range accounts {
 		if i%6 != 0 && !schematest.All() {
-			continue // each model has answered for all of them
+			continue // every model was already tested for all accounts
 		}
 		if _, err := pagedata.ReadAccount(t.Context(), s, account); err != nil {
 			t.Errorf("the page of %s: %v", account, err)

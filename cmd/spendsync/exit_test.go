@@ -10,7 +10,7 @@ import (
 	"spendsync/cmd/internal/exit"
 )
 
-// TestExitCodes_AreTheContract holds the numbers.
+// TestExitCodes_AreTheContract checks that the numbers of the exit codes do not change.
 func TestExitCodes_AreTheContract(t *testing.T) {
 	var got []int
 	for _, e := range exit.Codes {
@@ -24,7 +24,8 @@ func TestExitCodes_AreTheContract(t *testing.T) {
 	}
 }
 
-// TestUsage_IsAnsweredAsText: wrong usage is for whoever wrote the command, unless the log is to be JSON.
+// TestUsage_IsAnsweredAsText: wrong usage is reported as text, for the person who wrote the command, unless LOG_FORMAT
+// is json.
 func TestUsage_IsAnsweredAsText(t *testing.T) {
 	w := newWorld(t, small)
 	for _, args := range [][]string{{"pull", "--generation", "-1", "file:///nowhere", "x"}, {"push", "./backup"},

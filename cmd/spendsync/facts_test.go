@@ -20,8 +20,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// playedDemo plays a demo once for all tests and returns its folder and its output. The environment has the settings of
-// another account.
+// playedDemo runs a demo once for all tests, and returns the folder and the output of the demo. The environment of this
+// run has the settings of another account.
 var playedDemo = sync.OnceValues(func() (dir, printed string) {
 	root, err := os.MkdirTemp("", "spendsync-played-demo-")
 	if err != nil {
@@ -45,7 +45,7 @@ func demoStore(t *testing.T) string {
 	return dir
 }
 
-// openStore opens a store, and returns the open day in it.
+// openStore opens a store, and returns a session and the day that is not over yet.
 func openStore(t *testing.T, dir string) (*duck.Session, schema.Date) {
 	t.Helper()
 	s, err := duck.OpenSession(t.Context(), dir, duck.Options{Memory: "256MiB"})
@@ -64,9 +64,9 @@ func openStore(t *testing.T, dir string) (*duck.Session, schema.Date) {
 	return s, today
 }
 
-// TestExamples_Answer runs every example that the store names.
+// TestExamples_Answer runs every example query that the store contains.
 func TestExamples_Answer(t *testing.T) {
-	schematest.Long(t) // TestQuery asks one in eight
+	schematest.Long(t) // TestQuery runs one example in eight
 	session, _ := openStore(t, demoStore(t))
 	examples, err := session.Query(t.Context(), "SELECT question, sql, answer FROM int.example")
 	if err != nil {
@@ -93,8 +93,8 @@ func TestExamples_Answer(t *testing.T) {
 	}
 }
 
-// TestFacts_StandUnderEveryAnswer: as of when, which day is open, which of the asked days are lost, and how much of
-// the conversions is still to come.
+// TestFacts_StandUnderEveryAnswer: every answer ends with facts about the data: the time of the numbers, the day that
+// is not over yet, the days of the question that are lost, and the share of conversions that are still expected.
 func TestFacts_StandUnderEveryAnswer(t *testing.T) {
 	w := newWorld(t).withMarts().synced()
 	if out := w.must("query", "yesterday", "--format", "table"); !strings.Contains(out,

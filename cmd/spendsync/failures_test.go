@@ -18,18 +18,18 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// endOfFailure is something that goes wrong, and how the command ends: what the first line names, and what the
-// last one advises.
+// endOfFailure is a failure, and how the command then ends: texts in the first line, which names the cause, and in the
+// last line, which advises.
 type endOfFailure struct {
 	name        string
-	args        []string // without: sync
-	synced      bool     // a store is there
+	args        []string // empty: sync
+	synced      bool     // a store exists before the failure
 	breaks      func(w *world)
 	code        int
 	first, last string
 }
 
-// set is a failure by variables: NAME=value, or NAME= to take it away.
+// set makes a failure by setting variables, as NAME=value. NAME= removes a variable.
 func set(variables ...string) func(*world) {
 	return func(w *world) {
 		for _, kv := range variables {
@@ -41,7 +41,7 @@ func set(variables ...string) func(*world) {
 	}
 }
 
-// status lets the service answer with a status.
+// status makes the service answer with a status.
 func status(code int) func(*world) {
 	return func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: code}) }
 }
@@ -60,14 +60,14 @@ func spoiled(name string, text []byte) func(*world) {
 	}
 }
 
-// isFile puts a file in the place of the data directory.
+// isFile replaces the data directory by a file.
 func isFile(w *world) {
 	if err := os.WriteFile(w.dir, []byte("a file"), 0o644); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// closedPort is an address at which nothing listens.
+// closedPort sets an address with a port on which no server listens.
 func closedPort(w *world) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,7 +77,7 @@ func closedPort(w *world) {
 	l.Close()
 }
 
-// unknownHost lets DNS not know the host that a variable names.
+// unknownHost puts a host that DNS does not know into a variable.
 func unknownHost(variable string) func(*world) {
 	return func(w *world) {
 		w.env["REREAD_AFTER"] = "0s"
@@ -92,7 +92,7 @@ func unknownHost(variable string) func(*world) {
 	}
 }
 
-// noDNS lets DNS answer nothing.
+// noDNS makes DNS not answer.
 func noDNS(w *world) {
 	w.transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "server misbehaving", Name: r.URL.Host,
@@ -100,13 +100,13 @@ func noDNS(w *world) {
 	})
 }
 
-// noTLS speaks TLS with a port that does not.
+// noTLS makes the client use https with a server that only accepts http.
 func noTLS(w *world) {
 	w.transport = nil
 	w.env["REREAD_AFTER"], w.env["REPORT_URL"] = "0s", strings.Replace(w.env["REPORT_URL"], "http:", "https:", 1)
 }
 
-// onlyTLS does not speak TLS with a port that does.
+// onlyTLS makes the client use http with a server that only accepts https.
 func onlyTLS(w *world) {
 	w.transport = nil
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -116,13 +116,13 @@ func onlyTLS(w *world) {
 	w.env["REPORT_URL"] = strings.Replace(server.URL, "https:", "http:", 1)
 }
 
-// noDay lets the report answer 404 for one day.
+// noDay makes the report answer 404 for one day.
 func noDay(w *world) {
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 404, Day: (w.today() - 9).String(),
 		Query: "include_creatives=true"})
 }
 
-// onDay lets a fault strike the day that is some days before today.
+// onDay sets a fault for the day that is some days before today.
 func onDay(before int, f adsim.Fault) func(*world) {
 	return func(w *world) {
 		f.Day = (w.today() - schema.Date(before)).String()
@@ -130,7 +130,7 @@ func onDay(before int, f adsim.Fault) func(*world) {
 	}
 }
 
-// wrongPath adds to the path of a base URL.
+// wrongPath makes a base URL wrong by adding to its path.
 func wrongPath(variable string) func(*world) {
 	return func(w *world) { w.env["REREAD_AFTER"], w.env[variable] = "0s", w.env[variable]+"/wrong" }
 }
@@ -334,8 +334,8 @@ var failures = []endOfFailure{
 		code: exit.Usage, first: "2020-01-01", last: "correct the command"},
 }
 
-// TestFailures_NameTheCauseAndWhatToDo brings about each failure once. The first line names the cause, the last
-// one what to do; both are short.
+// TestFailures_NameTheCauseAndWhatToDo causes each failure once. The first line names the cause, the last line names
+// what to do, and both lines are short.
 func TestFailures_NameTheCauseAndWhatToDo(t *testing.T) {
 	if len(failures) < 40 {
 		t.Errorf("%d failures", len(failures))

@@ -11,7 +11,7 @@ import (
 	"spendsync/cmd/internal/exit"
 )
 
-// rewrites lets the service's replies under a path go through a function.
+// rewrites changes the service's replies to requests under a path by a function.
 func (w *world) rewrites(path string, edit func(body string) string) {
 	next := w.server.Config.Handler
 	w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -31,8 +31,8 @@ func (w *world) rewrites(path string, edit func(body string) string) {
 	})
 }
 
-// TestSync_OneAdvertiserUnderTwoNames: sums over both names would count it twice, so the first sync of the second name
-// and every status say so.
+// TestSync_OneAdvertiserUnderTwoNames: one advertiser is stored as two accounts, so that sums over both accounts count
+// the advertiser twice. The first sync of the second account and every status warn about this.
 func TestSync_OneAdvertiserUnderTwoNames(t *testing.T) {
 	w := newWorld(t, small).synced()
 	w.env["ACCOUNT"], w.env["LOG_LEVEL"] = "second", "warn"
@@ -54,8 +54,8 @@ var (
 	anAudience = regexp.MustCompile(`"audience":\s*\{[^{}]*\}`)
 )
 
-// TestFalseNumbers_NoFalseAlarm: IDs of the description's own form and an empty audience written as a list end no run
-// in 4. What does end a sync in 4 ends a check in 4.
+// TestFalseNumbers_NoFalseAlarm: no run ends with 4 because of IDs in the form that the description shows, or because
+// of an empty audience that is written as a list. If a sync ends with 4, check ends with 4, too.
 func TestFalseNumbers_NoFalseAlarm(t *testing.T) {
 	w := newWorld(t)
 	w.rewrites("spend-report", func(body string) string {

@@ -14,11 +14,11 @@ import (
 	"spendsync/queries"
 )
 
-// guideName is the guide's file name in the data directory, for people and assistants who look there.
+// guideName is the file name of the guide in the data directory, where people and assistants find it.
 const guideName = "GUIDE.md"
 
-// newGuideTopic is "help guide": one page for analysts and AI assistants, which is also the instructions of
-// 'spendsync mcp'.
+// newGuideTopic returns the help topic "help guide": one page for analysts and AI assistants. 'spendsync mcp' sends the
+// same page as its instructions.
 func newGuideTopic(t *terminal) *cobra.Command {
 	show := func() error {
 		_, err := io.WriteString(t.stdout, queries.Guide)
@@ -34,8 +34,8 @@ func newGuideTopic(t *terminal) *cobra.Command {
 	return cmd
 }
 
-// placeGuide writes or updates the guide in the data directory. It does not replace a file with another title. An error
-// is only logged: no number depends on the guide.
+// placeGuide writes or updates the guide in the data directory. A file with another title is not replaced. An error is
+// only logged, because no number depends on the guide.
 func (c *call) placeGuide(dir string) {
 	path := filepath.Join(dir, guideName)
 	old, err := cli.ReadFile(path, 1<<20)

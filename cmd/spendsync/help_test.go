@@ -12,7 +12,7 @@ import (
 	"spendsync/cmd/internal/exit"
 )
 
-// allCommands walks the tree of commands.
+// allCommands calls a function for each command in a tree of commands.
 func allCommands(c *cobra.Command, do func(*cobra.Command)) {
 	do(c)
 	for _, sub := range c.Commands() {
@@ -26,7 +26,7 @@ func TestHelp_EveryCommandHasExamples(t *testing.T) {
 	allCommands(root, func(c *cobra.Command) {
 		n++
 		if c.Name() == "help" || strings.Contains(c.CommandPath(), "completion") {
-			return // the library's
+			return // a command of cobra
 		}
 		if c.Short == "" || c.Example == "" {
 			t.Errorf("%s: short %q, example %q", c.CommandPath(), c.Short, c.Example)
@@ -46,14 +46,14 @@ func TestHelp_EveryCommandHasExamples(t *testing.T) {
 	}
 }
 
-// TestHelp_FitsATerminal holds the help of every command to 80 columns where it is not on a terminal. Only commands to
-// paste may be longer, and no word of the text is lost.
+// TestHelp_FitsATerminal checks that the help of every command is at most 80 columns wide if the output is not a
+// terminal. Only lines with commands to paste may be longer, and wrapping loses no word.
 func TestHelp_FitsATerminal(t *testing.T) {
 	var out bytes.Buffer
 	root := newApp(nil, &out, &out).commands()
 	allCommands(root, func(c *cobra.Command) {
 		if c.Name() == "guide" {
-			return // it is the page itself
+			return // the topic itself is the page
 		}
 		out.Reset()
 		if err := c.Help(); err != nil {
@@ -73,12 +73,12 @@ func TestHelp_FitsATerminal(t *testing.T) {
 	})
 }
 
-// checkExample: what an example calls is there, with its flags.
+// checkExample checks that the command in an example exists, and has the flags of the example.
 func checkExample(t *testing.T, root *cobra.Command, from, line string) {
 	t.Helper()
 	call, ok := strings.CutPrefix(strings.TrimPrefix(line, "source <("), "spendsync ")
 	if !ok {
-		return // the second line of a call
+		return // the second line of a command
 	}
 	cmd, _, err := root.Find(strings.Fields(strings.TrimSuffix(call, ")")))
 	if err != nil || cmd == root {
@@ -104,7 +104,7 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 			t.Errorf("%s: exit %d: %s", shell, code, errOut.String())
 		}
 	}
-	// What the shell asks for when a person types.
+	// The completions that a shell requests while a person types.
 	for typed, want := range map[string][]string{
 		"ver":                 {"verify\t", "version\t"},
 		"query last":          {"last_week"},
@@ -117,7 +117,7 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 		"help stat":           {"status\t"},
 		"sync --fr":           {"--from\t"},
 		"tables ":             {"campaign\n", "mart.to_do\n"},
-		"sync ":               nil, // no file names, where there are no arguments
+		"sync ":               nil, // no file names, because the command has no arguments
 		"repair rep":          {"replay\t"},
 
 		"query which_campaigns_pay --param r": {"rows=\t"},
@@ -131,7 +131,7 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 				t.Errorf("%q: %q does not offer %q", typed, out.String(), w)
 			}
 		}
-		// Neither names that begin otherwise, nor working tables before their schema is typed.
+		// Names with another beginning are not offered. Working tables are not offered before their schema is typed.
 		if strings.HasPrefix(typed, "tables sp") && strings.Contains(out.String(), "campaign") ||
 			typed == "tables " && strings.Contains(out.String(), "int.") {
 			t.Errorf("%q offers %q", typed, out.String())

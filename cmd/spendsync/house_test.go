@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxColumns is the longest line of the code; a tab counts as four.
+// maxColumns is the maximum length of a line of code; a tab counts as four columns.
 const maxColumns = 120
 
-// goFiles walks every Go file of the module; pkg is the folder, from the root.
+// goFiles calls a function for every Go file of the module; pkg is the folder, relative to the root.
 func goFiles(t *testing.T, do func(pkg, path string, text []byte)) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -36,7 +36,7 @@ func goFiles(t *testing.T, do func(pkg, path string, text []byte)) {
 	}
 }
 
-// TestHouse_LinesAreShort holds every line, struct tags and texts in tests included.
+// TestHouse_LinesAreShort checks every line, including struct tags and texts in tests.
 func TestHouse_LinesAreShort(t *testing.T) {
 	goFiles(t, func(_, path string, text []byte) {
 		for i, line := range strings.Split(string(text), "\n") {
@@ -47,7 +47,8 @@ func TestHouse_LinesAreShort(t *testing.T) {
 	})
 }
 
-// openers are the files that open files by themselves: no variable, flag or argument names what they open.
+// openers lists the source files that may open files by themselves, because no variable, flag or argument names the
+// opened files.
 var openers = map[string]string{
 	"cmd/internal/cli/files.go":         "what a variable names",
 	"cmd/spendsync/demo.go":             "a new file in a temporary folder of its own",
@@ -64,9 +65,9 @@ var openers = map[string]string{
 	"load/loadtest/unpack.go":           "the stores that are kept",
 }
 
-// TestHouse_FilesAreOpenedInOnePlace: cmd/internal/cli opens every file that a variable, a flag or an argument
-// names, also those that a library would open by itself. Elsewhere a pipe could hang a run, or a device fill its
-// memory.
+// TestHouse_FilesAreOpenedInOnePlace: only cmd/internal/cli opens files that a variable, a flag or an argument names,
+// including files that a library would open by itself. It checks them: a pipe could block a run, and a device could
+// fill the memory.
 func TestHouse_FilesAreOpenedInOnePlace(t *testing.T) {
 	opens := regexp.MustCompile(`\bos\.(Open|OpenFile|ReadFile|Create|WriteFile)\(`)
 	used := map[string]bool{}

@@ -13,11 +13,12 @@ import (
 	"testing"
 )
 
-// houseRule forbids the packages in or below a folder to import others: a path of this module such as "load", or of
-// another one. Tests are free. Like .golangci.yml it is a statement of policy: changing it is a design talk.
+// houseRule forbids the packages in or below a folder to import some packages, of this module (for example "load") or
+// of another. Tests may import anything. Like .golangci.yml, the rules are policy: discuss the design before you change
+// them.
 type houseRule struct {
 	in     string
-	except []string // folders below it, or imports
+	except []string // exceptions: folders below in, or imports
 	not    []string
 }
 
@@ -29,13 +30,15 @@ var houseRules = []houseRule{
 	{in: "extract", except: []string{"extract/adsim"},
 		not: []string{"transform", "load", "queries", "cmd", "extract/adsim",
 			"github.com/apache/arrow", "github.com/parquet-go", engine, sqlPackage}},
-	// The simulated service imports nothing of this module: a client's mistake cannot be mirrored in it.
+	// The simulated service imports no other package of this module, so that a mistake of the client is not repeated in
+	// the service.
 	{in: "extract/adsim", except: []string{"extract/adsim"},
 		not: []string{"schema", "extract", "transform", "load", "queries",
 			"cmd", engine, sqlPackage}},
 	{in: "transform",
 		not: []string{"load", "queries", "cmd", "extract/adsim", "net/http", "os", sqlPackage, engine}},
-	// Storing knows neither the service nor the questions; buckets share its guard of outgoing requests.
+	// Package load depends on neither the service nor the questions. The exception is the guard of outgoing requests,
+	// which buckets also use.
 	{in: "load", except: []string{"extract/outbound"},
 		not: []string{"extract", "transform", "queries",
 			"cmd"}},
@@ -58,7 +61,7 @@ var houseRules = []houseRule{
 		not: []string{"transform", "load/duck", "load/manifest", "load/remote", "cmd/spendsync", sqlPackage,
 			engine}},
 	{in: "cmd", except: []string{"cmd/bench"}, not: []string{sqlPackage, engine}},
-	// A run is decided without a terminal, files or metrics of its own.
+	// The logic of a run does not use a terminal, files or metrics directly.
 	{in: "cmd/spendsync/job", except: []string{"cmd/spendsync/payouts"},
 		not: []string{"cmd/spendsync", "load/duck", "load/remote",
 			"queries", "net/http", "os", "github.com/spf13", "github.com/prometheus"}},
@@ -67,8 +70,8 @@ var houseRules = []houseRule{
 	{in: "cmd/spendsync/deploy", not: []string{"load", "extract", "net/http", "os"}},
 }
 
-// TestHouse_ImportsFollowThePolicy parses every file of the module, tests left
-// out, and holds its imports against the policy.
+// TestHouse_ImportsFollowThePolicy parses every file of the module except tests, and checks its imports against the
+// policy.
 func TestHouse_ImportsFollowThePolicy(t *testing.T) {
 	used := map[string]bool{}
 	err := eachImport(func(file, pkg, imported string) {
@@ -97,11 +100,11 @@ func TestHouse_ImportsFollowThePolicy(t *testing.T) {
 	}
 }
 
-// isIn reports whether a package is the folder's or below it.
+// isIn reports whether a package is in a folder or below it.
 func isIn(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
-// eachImport calls do for each import of each file of the module, tests left out. Paths of this module have no
-// prefix.
+// eachImport calls a function for each import in each file of the module except tests. Paths of this module are given
+// without the module's name.
 func eachImport(do func(file, pkg, imported string)) error {
 	root := filepath.Join("..", "..")
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -121,15 +124,15 @@ func eachImport(do func(file, pkg, imported string)) error {
 	})
 }
 
-// TestHouse_BinariesLinkWhatTheyUse: Iceberg is in spendsync-lake alone, and the engine, which needs a C++ compiler, in
-// spendsync alone.
+// TestHouse_BinariesLinkWhatTheyUse: only spendsync-lake links Iceberg, and only spendsync links DuckDB, which needs a
+// C++ compiler.
 func TestHouse_BinariesLinkWhatTheyUse(t *testing.T) {
 	for binary, unused := range map[string][]string{
 		"spendsync":      {"spendsync/cmd/spendsync-lake/lake", "github.com/apache/iceberg-go"},
 		"spendsync-lake": {"spendsync/load/duck", engine},
 	} {
 		list := exec.Command("go", "list", "-deps", ".")
-		list.Dir = filepath.Join("..", binary) // spendsync-lake is a module of its own
+		list.Dir = filepath.Join("..", binary) // spendsync-lake is a separate module
 		deps, err := list.Output()
 		if err != nil {
 			t.Fatal(err)
@@ -147,11 +150,11 @@ func TestHouse_BinariesLinkWhatTheyUse(t *testing.T) {
 	}
 }
 
-// TestHouse_TopLevelIsFixed holds the names that the user fixed.
+// TestHouse_TopLevelIsFixed checks the names at the top level of the repository, which the user of this project fixed.
 func TestHouse_TopLevelIsFixed(t *testing.T) {
 	allowed := []string{"cmd", "extract", "transform", "load", "schema", "queries", "testdata", "go.mod", "go.sum",
 		"Dockerfile", "README.md",
-		"data", "demo-data"} // the last two are what our own commands make, and git ignores
+		"data", "demo-data"} // the last two are made by our own commands, and ignored by git
 	entries, err := os.ReadDir(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +166,8 @@ func TestHouse_TopLevelIsFixed(t *testing.T) {
 	}
 }
 
-// TestHouse_UsesTheUsersPackages holds that the five packages that the user chose
-// are used for real, not only named.
+// TestHouse_UsesTheUsersPackages checks that the code really uses the five packages that the user of this project
+// chose.
 func TestHouse_UsesTheUsersPackages(t *testing.T) {
 	want := map[string]bool{
 		"github.com/apache/arrow/go/v17": false, "github.com/duckdb/duckdb-go/v2": false,

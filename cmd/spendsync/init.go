@@ -31,7 +31,7 @@ type initCommand struct {
 	*call
 	in     io.Reader
 	lines  *bufio.Reader
-	values map[string]string // by variable; at first those of an earlier init
+	values map[string]string // by variable; at first the values of an earlier init
 }
 
 func newInitCommand(a *call) *cobra.Command {
@@ -50,7 +50,7 @@ of spendsync.env.`,
 	}
 }
 
-// run asks, writes and checks, on a terminal until the check passes.
+// run asks the questions, writes the files and runs the checks. On a terminal it repeats this until the checks pass.
 func (c *initCommand) run(ctx context.Context) error {
 	if err := c.readOwn(); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (c *initCommand) write() error {
 }
 
 // answer repeats a question until its answer is valid. An empty answer keeps the previous answer or the default.
-// Without a terminal each answer is a line of stdin, and the first invalid one ends the command.
+// Without a terminal each answer is a line of stdin, and the first invalid answer ends the command.
 func (c *initCommand) answer(ctx context.Context, q question) (string, error) {
 	kept := cmp.Or(c.values[q.name], q.usual)
 	offer := ""
@@ -198,7 +198,7 @@ func (c *initCommand) answer(ctx context.Context, q question) (string, error) {
 	}
 }
 
-// refuses returns why an answer is invalid, or an empty text.
+// refuses returns why an answer is invalid, or an empty text if the answer is valid.
 func (q question) refuses(answer string) string {
 	switch {
 	case answer == "":

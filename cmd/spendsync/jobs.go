@@ -20,7 +20,7 @@ import (
 // startJob runs a job: [job.Job.Sync] or another of its methods.
 type startJob func(job.Job, context.Context) (*job.Result, error)
 
-// runner runs jobs, and reports how they end.
+// runner runs jobs, and reports the results.
 type runner struct{ *call }
 
 // newJob makes a job from the configuration. It sends no request.
@@ -37,7 +37,7 @@ func (r *runner) newJob() job.Job {
 	}
 }
 
-// runJob runs a job that reads from the service. It reports the end to Prometheus, in JSON and as the last line.
+// runJob runs a job that reads from the service. It reports the result to Prometheus, as JSON, and in the last line.
 func (r *runner) runJob(ctx context.Context, start startJob) error {
 	facts := &metrics.Inputs{Start: r.now()}
 	err := r.setUp(ctx)
@@ -65,14 +65,14 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 	return r.endJob(result, summary(result, r.now().Sub(facts.Start))...)
 }
 
-// printResult prints the result as JSON, if --json is set. After a failed write the run's work stands; the error
-// describes both.
+// printResult prints the result as JSON, if --json is set. If writing fails, the run itself remains successful; the
+// error describes both.
 func (r *runner) printResult(result *job.Result) error {
 	if !r.json {
 		return nil
 	}
 	err := cli.WriteJSON(r.stdout, result.Run)
-	if err == nil || result.Run.ExitCode != exit.OK { // the run's own failure matters more
+	if err == nil || result.Run.ExitCode != exit.OK { // report the failure of the run instead
 		return nil
 	}
 	return fmt.Errorf("%s; but this could not be written to stdout: %w", result.Run.Message.V, err)
@@ -123,7 +123,7 @@ func (r *runner) serviceJob(ctx context.Context, start startJob) (result *job.Re
 	return result, nil
 }
 
-// runRepair runs a job that sends no request, and reports its end.
+// runRepair runs a job that sends no request, and reports the result.
 func (r *runner) runRepair(ctx context.Context, start startJob) error {
 	if err := r.setUp(ctx); err != nil {
 		return err
@@ -161,7 +161,7 @@ func levelOf(code int) slog.Level {
 }
 
 // beginWith pulls the bucket's generation into an empty data directory, so that a run on a new volume continues from
-// the last one. If the bucket is empty, the run begins a new store.
+// that generation. If the bucket is empty, the run starts a new store.
 func (r *runner) beginWith(ctx context.Context, b *remote.Bucket) error {
 	dir := r.cfg.DataDir
 	if !isEmpty(dir) {
@@ -182,7 +182,7 @@ func (r *runner) beginWith(ctx context.Context, b *remote.Bucket) error {
 // pushResult pushes the published generation to the bucket. After a failed push the run ends with exit 4, and the next
 // run pushes both generations.
 func (r *runner) pushResult(ctx context.Context, b *remote.Bucket, result *job.Result) {
-	if ctx.Err() != nil { // after a signal the push has the grace period
+	if ctx.Err() != nil { // after a signal, the push must end within the grace period
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.limits.grace, pushGrace))
 		defer cancel()
 		ctx = within
@@ -200,7 +200,7 @@ func (r *runner) pushResult(ctx context.Context, b *remote.Bucket, result *job.R
 	}
 }
 
-// incomplete adds a failure to the result of a run that published: exit 0 becomes 4.
+// incomplete adds a failure to the result of a run that has published: exit code 0 becomes 4.
 func incomplete(result *job.Result, cause error, happened string) {
 	if result.Run.ExitCode == exit.OK {
 		result.Run.ExitCode, result.Run.Outcome = exit.Partial, exit.About(exit.Partial).Means

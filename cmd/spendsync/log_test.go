@@ -12,7 +12,7 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// summaryKeys are the contract of the last line of a run, in its order.
+// summaryKeys lists the keys of the last line of a run's log, in order. Users rely on these keys.
 const summaryKeys = "time level msg run command account " +
 	"started_at elapsed_ms version published generation warehouse_bytes " +
 	"days_planned days_proven days_changed days_complete days_missing days_at_risk days_lost newest_complete_day " +
@@ -20,7 +20,7 @@ const summaryKeys = "time level msg run command account " +
 	"campaigns_skipped " +
 	"requests retries bytes_read throttled_ms failures key_expires_at detail exit_code means safe do"
 
-// logLines decodes a log of JSON lines: one object a line, no key twice.
+// logLines decodes a log of JSON lines. Each line is one object, without duplicate keys.
 func logLines(t *testing.T, text string) (lines []map[string]any, lastKeys string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -91,7 +91,7 @@ func TestLog_IsOneObjectALine(t *testing.T) {
 		last["published"] != false || last["days_complete"] != 32.0 {
 		t.Errorf("exit %d: %v with the keys\n%s", code, last, keys)
 	}
-	// One that cannot even begin says who it was and how it ended.
+	// A run that cannot even start logs its account and how it ended.
 	delete(w.env, "REPORT_USER")
 	_, text = w.stderr("sync")
 	lines, keys = logLines(t, text)

@@ -47,7 +47,7 @@ func (c *mcpCommand) run(ctx context.Context, stdin io.Reader) error {
 	w := assistant.Warehouse{Store: store.open, Account: c.account, Options: c.questionOptions(),
 		Within: c.within, Describe: dictionary.DescribeAll}
 	if err := store.try(ctx, w.Options); err != nil {
-		return err // fail before the assistant sees the tools
+		return err // end the command before the assistant sees any tool
 	}
 	return assistant.NewServer(w, version()).Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(stdin),
 		Writer: nopWriteCloser{c.stdout}})
@@ -57,7 +57,7 @@ type nopWriteCloser struct{ io.Writer }
 
 func (nopWriteCloser) Close() error { return nil }
 
-// servedStore is the store of a command that keeps answering while new generations are published.
+// servedStore is the store of a command that answers many questions. New generations may be published meanwhile.
 type servedStore struct {
 	*call
 	from string
@@ -66,7 +66,7 @@ type servedStore struct {
 	pulledAt time.Time
 }
 
-// pullEvery is the interval at which the bucket is asked for a new generation.
+// pullEvery is the interval at which the command looks for a new generation in the bucket.
 const pullEvery = time.Minute
 
 // open returns the folder of the store and its manifest. An answer that starts during a publication may come from the

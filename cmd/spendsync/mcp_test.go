@@ -15,13 +15,13 @@ import (
 	"spendsync/queries"
 )
 
-// assistantSession is an assistant that has started the command.
+// assistantSession simulates an assistant that has started the command.
 type assistantSession struct {
 	*testing.T
 	*mcp.ClientSession
 }
 
-// call calls a tool. It returns the text, and whether it is an error.
+// call calls a tool. It returns the text, and reports whether the text is an error.
 func (s *assistantSession) call(tool string, arguments any) (text string, refused bool) {
 	s.Helper()
 	r, err := s.CallTool(s.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
@@ -31,7 +31,7 @@ func (s *assistantSession) call(tool string, arguments any) (text string, refuse
 	return r.Content[0].(*mcp.TextContent).Text, r.IsError
 }
 
-// answer calls a tool that must answer.
+// answer calls a tool, which must not return an error.
 func (s *assistantSession) answer(tool string, arguments any) (a assistant.Answer) {
 	s.Helper()
 	text, refused := s.call(tool, arguments)
@@ -78,7 +78,7 @@ func TestMCP_AnswersAnAssistant(t *testing.T) {
 	s.wantRefusals(w)
 }
 
-// wantTheTruth holds answers to those of query, of the generation that is published.
+// wantTheTruth compares answers with the output of query, and checks that they are from the published generation.
 func (s *assistantSession) wantTheTruth(w *world) {
 	a := s.answer("ask", map[string]any{"name": "spend_by_day", "parameters": map[string]string{"days": "2"}})
 	want := w.must("query", "spend_by_day", "--param", "days=2", "--format", "json")
@@ -125,7 +125,7 @@ func (s *assistantSession) wantTheTruth(w *world) {
 	}
 }
 
-// wantBounds holds answers to their bounds, whatever the SQL.
+// wantBounds checks that answers stay within their bounds for any SQL.
 func (s *assistantSession) wantBounds() {
 	for sql, rows := range map[string]int{
 		"FROM range(1000000000)": assistant.DefaultRows,
@@ -143,7 +143,7 @@ func (s *assistantSession) wantBounds() {
 	}
 }
 
-// wantRefusals: SQL reaches nothing but the warehouse, and an error names what is wrong.
+// wantRefusals: SQL can read only the warehouse, and an error names what is wrong.
 func (s *assistantSession) wantRefusals(w *world) {
 	outside := filepath.Join(s.TempDir(), "outside.csv")
 	for sql, says := range map[string]string{
@@ -206,7 +206,7 @@ func TestGuide_FitsAnAssistant(t *testing.T) {
 		w.must("query", "-c", statement)
 	}
 	for name := range strings.SplitSeq(queries.Guide, "`") {
-		if view, ok := strings.CutPrefix(name, "mart."); ok { // package queries asks each of them
+		if view, ok := strings.CutPrefix(name, "mart."); ok { // the tests of package queries run each mart
 			w.wantAnswer("1", "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'mart' AND "+
 				"table_name = '"+view+"'")
 		}

@@ -10,8 +10,8 @@ import (
 	"spendsync/cmd/spendsync/metrics"
 )
 
-// sendMetrics writes and pushes the metrics of a run that has ended. A failure is only a warning: monitoring does not
-// affect how the run ends.
+// sendMetrics writes and pushes the metrics of a run that has ended. A failure is only a warning, because monitoring
+// must not affect the exit code of the run.
 func (r *runner) sendMetrics(ctx context.Context, f *metrics.Inputs) {
 	to, log := r.cfg, r.log
 	gateway, err := to.Gateway()

@@ -49,7 +49,7 @@ func readMetrics(t *testing.T, path string) map[string]float64 {
 	return samples
 }
 
-// small is an account of which a sync is short.
+// small configures an account so small that a sync is short.
 func small(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 }
 
 func TestMetrics_AreOfEveryRun(t *testing.T) {
@@ -109,7 +109,7 @@ func TestMetrics_AreOfEveryRun(t *testing.T) {
 		t.Errorf("after a run that failed: %v", got)
 	}
 
-	// One that publishes, and lacks the creatives, is no success either.
+	// A run that publishes without the creatives does not count as a success, either.
 	w.service.ClearFaults()
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 400, Path: "/v1/campaigns/*/creatives"})
 	if code, _, last := w.run("sync"); code != exit.Partial {
@@ -119,7 +119,7 @@ func TestMetrics_AreOfEveryRun(t *testing.T) {
 		t.Errorf("after creatives that cannot be read: %v", got)
 	}
 
-	// Not even the configuration is right.
+	// The configuration is invalid.
 	w.env["PAGE_SIZE"] = "many"
 	if code, _, last := w.run("sync"); code != exit.Usage {
 		t.Fatalf("exit %d: %s", code, last)
@@ -151,7 +151,7 @@ func TestMetrics_AreUsed(t *testing.T) {
 	}
 }
 
-// gateway is a Pushgateway that keeps what it is told.
+// gateway simulates a Pushgateway, and keeps the requests that it receives.
 type gateway struct {
 	status             int
 	method, path, body string
@@ -184,7 +184,7 @@ func TestMetrics_ArePushed(t *testing.T) {
 		t.Errorf("pushed: %s", g.body)
 	}
 
-	// A gateway that fails is a warning, and its password stays unsaid.
+	// If the gateway fails, the run only warns, and does not show the gateway's password.
 	g.status = http.StatusInternalServerError
 	u, err := url.Parse(w.env["PUSHGATEWAY_URL"])
 	if err != nil {
@@ -212,7 +212,8 @@ func TestMetrics_ArePushed(t *testing.T) {
 	}
 }
 
-// TestMetrics_OfAVerifiedBackup: verify --from has a file of its own beside that of sync, which stays unchanged.
+// TestMetrics_OfAVerifiedBackup: verify --from writes its own file beside the metrics file of sync, which stays
+// unchanged.
 func TestMetrics_OfAVerifiedBackup(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t).withMarts().synced()

@@ -28,8 +28,9 @@ import (
 // companyHost is the host of the service in a company's network: only the proxy knows its address.
 const companyHost = "ads.company.test"
 
-// company puts the service of a world behind TLS by an authority of its own, and a proxy before it. It returns the
-// file of the authority, the proxy's address, and how many connections the proxy made.
+// company serves the service of a world over TLS, with a certificate of a company's own authority, and only through a
+// proxy. It returns the file with the authority's certificate, the proxy's address, and a counter of the proxy's
+// connections.
 func (w *world) company() (caFile, proxy string, connected *atomic.Int64) {
 	w.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -81,8 +82,8 @@ func (w *world) company() (caFile, proxy string, connected *atomic.Int64) {
 	return caFile, p.URL, connected
 }
 
-// TestSync_ThroughACompanysNetwork: all requests go through the proxy of HTTPS_PROXY, and a service whose certificate
-// is of the company's own authority is trusted by SPENDSYNC_CA_FILE; without it the message names that variable.
+// TestSync_ThroughACompanysNetwork: all requests go through the proxy of HTTPS_PROXY, and with SPENDSYNC_CA_FILE a
+// certificate of the company's own authority is trusted. Without this variable, the error message names it.
 func TestSync_ThroughACompanysNetwork(t *testing.T) {
 	w := newWorld(t, small)
 	caFile, proxy, connected := w.company()

@@ -18,10 +18,10 @@ import (
 // Format is an output format of query.
 type Format struct {
 	Name     string
-	Ending   string // ending of its files
+	Ending   string // ending of the names of files in this format
 	IsBinary bool   // not for a terminal
 	IsOnce   bool   // the engine streams the rows, see [duck.Query]
-	CallsOf  string // the only question that it is for; empty: any
+	CallsOf  string // the only question for which the format is meant; empty: any question
 	write    func(Rendering, context.Context, *bufio.Writer) error
 }
 
@@ -55,7 +55,7 @@ func FindFormat(name string) (Format, error) {
 		strings.Join(FormatNames(), ", "))
 }
 
-// FormatOf returns the format that the ending of a file name stands for; CSV if the name has no ending.
+// FormatOf returns the format that belongs to the ending of a file name, or CSV if the name has no ending.
 func FormatOf(file string) (Format, error) {
 	ending := cmp.Or(filepath.Ext(file), ".csv")
 	var endings []string
@@ -75,15 +75,15 @@ func FormatOf(file string) (Format, error) {
 type Rendering struct {
 	Result   *duck.Result
 	Question Question
-	Terminal bool  // escape what a terminal would obey
+	Terminal bool  // escape characters that control a terminal
 	Width    int   // columns of the terminal; 0: no limit
 	MaxRows  int64 // rows of a table; 0: all
-	Wide     bool  // show every column of a table, in lines as long as they get
+	Wide     bool  // show every column of a table, in lines of any length
 	Color    bool  // color verdicts and dim NULL, if the environment allows colors
 	Raw      bool  // do not escape formulas in CSV
 }
 
-// NotAll describes the rows that the question's own limit left out; empty: none.
+// NotAll tells how many rows the question's own limit left out. It returns "" if no row was left out.
 func (n Rendering) NotAll() string {
 	if n.Result.Total <= n.Result.Count {
 		return ""

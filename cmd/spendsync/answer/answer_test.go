@@ -47,8 +47,8 @@ func TestCSV_KeepsFormulasFromRunning(t *testing.T) {
 	}
 }
 
-// TestCSV_IsWhole writes more rows than come at a time: all are there, in their order, each
-// value spelled as JSON spells it.
+// TestCSV_IsWhole writes more rows than the engine returns at a time. All rows are in the CSV, in order, and each value
+// is spelled as in JSON.
 func TestCSV_IsWhole(t *testing.T) {
 	n := Rendering{Result: ask(t, `SELECT i,
 		(i % 1000 / 1000 - 0.3)::DECIMAL(3,3) AS share,
@@ -154,8 +154,8 @@ func TestTableColumn_RoundsOnlyWhereAPersonReads(t *testing.T) {
 	}
 }
 
-// TestTable_InstantsAreChicagos: a person reads instants in the time of the days, and the end says so. Without a width
-// they are as a program reads them.
+// TestTable_InstantsAreChicagos: on a terminal, instants are shown in Chicago's time, and the end of the table says so.
+// Without a width, instants are in the form for programs.
 func TestTable_InstantsAreChicagos(t *testing.T) {
 	seen := tableColumn{"seen_at", formInstant, ""}
 	for _, c := range []struct{ value, person, program string }{
@@ -183,7 +183,7 @@ func TestTable_InstantsAreChicagos(t *testing.T) {
 	}
 }
 
-// TestTable_ACompleteChange: the values of a change are never cut; its line is broken at words.
+// TestTable_ACompleteChange: the values of a change are never cut; the text that contains them is wrapped at words.
 func TestTable_ACompleteChange(t *testing.T) {
 	g := &grid{columns: []tableColumn{{name: "change"}, {name: "verdict"}}, width: 40}
 	rows := [][]cell{g.cells([]schema.Null[string]{schema.Some("daily spend limit 869.47 -> 173.89"),
@@ -214,7 +214,8 @@ func TestCutMiddle_KeepsBothEnds(t *testing.T) {
 	}
 }
 
-// TestParamKind_FollowsTheDefault holds that each default fits its own kind.
+// TestParamKind_FollowsTheDefault checks that the default of each parameter fits the type that paramKind derives from
+// it.
 func TestParamKind_FollowsTheDefault(t *testing.T) {
 	for value, kind := range map[string]string{"7": "a whole number from 0", "-1": "a number", "0.5": "a number",
 		"2026-03-08": "a day", "": "a text", "x": "a text"} {
@@ -231,15 +232,15 @@ func TestParamKind_FollowsTheDefault(t *testing.T) {
 	}
 }
 
-// judged is an answer with its verdict to the right of many columns.
+// judged is a query whose column verdict comes after many other columns.
 const judged = `SELECT 'acme' AS account_id, 'C' || i AS campaign_id,
 	'a campaign with a long name ' || i AS campaign_name,
 	(i * 1234.5)::DECIMAL(18,6) AS spend, (i * 2)::DECIMAL(18,6) AS revenue, i AS clicks, i + 1 AS impressions,
 	if(i = 2, NULL, i * 0.5::DOUBLE) AS ctr, ['pays', 'loses', 'unclear'][i] AS verdict
 	FROM range(1, 4) AS r (i)`
 
-// TestTable_LeavesOutWhatDoesNotFit holds for any width: the verdict is there, no line is too long, the columns
-// that are left out are counted, and --wide leaves out none.
+// TestTable_LeavesOutWhatDoesNotFit checks at several widths: the verdict is shown, no line is too long, the number of
+// dropped columns is printed, and --wide drops no column.
 func TestTable_LeavesOutWhatDoesNotFit(t *testing.T) {
 	result := ask(t, judged)
 	show := func(q Question, width int, wide bool) string {
@@ -306,7 +307,8 @@ func TestTable_LeavesOutWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestTable_TotalAlone: an answer of nothing but its total is a table like any other, with what that means.
+// TestTable_TotalAlone: an answer that has only the row with the total is printed as a usual table, followed by a
+// sentence that explains this.
 func TestTable_TotalAlone(t *testing.T) {
 	n := Rendering{Result: ask(t, "FROM ("+judged+") LIMIT 1"), Width: 60,
 		Question: Question{Alone: "No campaign is listed."}}
@@ -338,7 +340,7 @@ func TestTable_ColorsVerdicts(t *testing.T) {
 	}
 }
 
-// TestTable_BreaksSentencesAtWords holds that no word of a sentence is lost.
+// TestTable_BreaksSentencesAtWords checks that wrapping loses no word of a sentence.
 func TestTable_BreaksSentencesAtWords(t *testing.T) {
 	const advice = "look at the tracking of this campaign before anything is blocked"
 	for _, rows := range []int{1, 2} {
@@ -356,7 +358,7 @@ func TestTable_BreaksSentencesAtWords(t *testing.T) {
 	}
 }
 
-// TestShown_AreColumnsOfTheAnswer: a name that is not one would silently have no effect.
+// TestShown_AreColumnsOfTheAnswer: a name in Shown that is not the name of a column would silently have no effect.
 func TestShown_AreColumnsOfTheAnswer(t *testing.T) {
 	for _, q := range queries.Asks() {
 		if len(q.Shown) == 0 {

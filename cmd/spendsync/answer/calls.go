@@ -11,7 +11,7 @@ import (
 	"spendsync/cmd/internal/cli"
 )
 
-// sourcesPerCall is how many sources the service takes in one call.
+// sourcesPerCall is the maximum number of sources that the service accepts in one request.
 const sourcesPerCall = 50
 
 // call is one request to the service: sources of one campaign to block, or to remove from its allow list.
@@ -44,8 +44,8 @@ func (n Rendering) calls(ctx context.Context) (all []*call, err error) {
 	return all, nil
 }
 
-// writeIDs writes a line of IDs for each call, below a line with its purpose and cost. Each source counts as one of the
-// day's changes, of which the column changes_left has the rest.
+// writeIDs writes a line of IDs for each call, below a line with its purpose and cost. Each source counts as one
+// change. The account has a daily number of changes; the column changes_left has the remaining number.
 func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	all, err := n.calls(ctx)
 	for _, c := range all {
@@ -62,7 +62,8 @@ func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	return err
 }
 
-// writeRequests writes a JSON object for each call, one a line: method, path below the API's base URL, and body.
+// writeRequests writes a JSON object for each call, one per line, with the method, the path below the API's base URL,
+// and the body.
 func (n Rendering) writeRequests(ctx context.Context, w *bufio.Writer) error {
 	all, err := n.calls(ctx)
 	for _, c := range all {

@@ -20,11 +20,11 @@ import (
 type unit struct {
 	sign        string // precedes the number
 	least, most int    // number of decimals
-	isShare     bool   // shown in percent
-	cell        string // the format of a workbook's cells, which hold all digits
+	isShare     bool   // a share, shown in percent
+	cell        string // number format of a workbook's cells; the cells keep all digits
 }
 
-// units are the units of [queries.Units]. A whole number has none.
+// units has the format of each unit in [queries.Units]. Whole numbers have no unit.
 var units = map[string]unit{
 	"money":   {sign: "$", least: 2, most: 2, cell: "#,##0.00"},
 	"price":   {sign: "$", least: 2, most: 4, cell: "#,##0.00##"}, // a click or a bid
@@ -50,8 +50,8 @@ func (n Rendering) tableColumns() []tableColumn {
 	return all
 }
 
-// unitOf returns the unit of a number: by its type, which only money and bids have, else by the column's name. Integers
-// have none.
+// unitOf returns the unit of a column with numbers. The type determines the unit of money and bids; for other numbers
+// it is the column's name. Integers have no unit.
 func unitOf(c duck.Column) string {
 	switch form := formOf(c); {
 	case c.Type == "DECIMAL(12,6)":
@@ -82,12 +82,13 @@ func (c tableColumn) isProse() bool {
 	return c.form == formText && slices.Contains(prose, c.name)
 }
 
-// hasThousands reports whether a column's digits are grouped. Years, IDs and version numbers are no counts.
+// hasThousands reports whether a column's digits are grouped. The digits of years, IDs and version numbers are not
+// grouped.
 func (c tableColumn) hasThousands() bool {
 	return c.name != "year" && c.name != "id" && !strings.HasSuffix(c.name, "_id") && !strings.HasSuffix(c.name, "_no")
 }
 
-// verdictColors are the colors of verdicts. Verdicts that are not listed, for example unclear, have none.
+// verdictColors are the colors of verdicts. Verdicts that are not listed, for example unclear, have no color.
 var verdictColors = map[string]text.Color{
 	"pays": text.FgGreen, "earns": text.FgGreen, "cheaper": text.FgGreen, "better": text.FgGreen,
 	"below_target": text.FgGreen, "below_campaign": text.FgGreen, "steady": text.FgGreen, "on_pace": text.FgGreen,
@@ -110,19 +111,20 @@ func (c tableColumn) paint(v cell, shown string) string {
 	return shown
 }
 
-// mayCut reports whether a part of a value is still useful: half of an ID, number, time or verdict is not.
+// mayCut reports whether values of the column may be cut. IDs, numbers, times and verdicts must not be cut: a part of
+// such a value is useless.
 func (c tableColumn) mayCut() bool {
 	return (c.form == formText || c.form == formNested) && c.name != "id" && !strings.HasSuffix(c.name, "_id") &&
 		(!c.isVerdict() || c.isProse())
 }
 
-// text formats a value. For a person, instants are Chicago's to the minute, and numbers are rounded, with a dollar sign
-// and grouped thousands.
+// text formats a value. For a person, instants are in Chicago's time, to the minute; numbers are rounded, with a dollar
+// sign and grouped thousands.
 func (c tableColumn) text(value string, forPerson bool) string {
 	switch {
 	case c.form == formInstant:
 		at, err := time.Parse(time.RFC3339, value)
-		if err != nil { // "infinity" is a TIMESTAMPTZ, too
+		if err != nil { // "infinity" is also a valid TIMESTAMPTZ
 			return value
 		}
 		if !forPerson {

@@ -12,7 +12,7 @@ import (
 )
 
 // writeCSV writes CSV as in RFC 4180, but ends lines with a line feed alone, for shells. NULL is an empty cell; an
-// empty text is quoted. The engine makes the lines: fetching each value would take five times as long.
+// empty text is quoted. DuckDB makes the lines: fetching each value and writing it here would take five times as long.
 func (n Rendering) writeCSV(ctx context.Context, w *bufio.Writer) error {
 	var names, cells []string
 	for _, c := range n.Result.Columns {
@@ -21,13 +21,13 @@ func (n Rendering) writeCSV(ctx context.Context, w *bufio.Writer) error {
 			cells[len(cells)-1] = n.csvText(c.TextSQL())
 		}
 	}
-	if len(cells) == 1 { // readers skip empty lines, so a single NULL becomes an empty text
+	if len(cells) == 1 { // readers skip empty lines, so in a single column NULL becomes an empty text
 		cells[0] = "coalesce(" + cells[0] + ", '')"
 	}
 	return n.Result.WriteCSV(ctx, w, names, cells)
 }
 
-// visibleLines escapes, line by line, what a terminal would obey.
+// visibleLines is a writer that escapes characters that control a terminal, line by line.
 type visibleLines struct {
 	w    io.Writer
 	rest []byte // of an incomplete line
@@ -46,13 +46,13 @@ func (v *visibleLines) Write(p []byte) (int, error) {
 const (
 	formula = "(unicode('='), unicode('+'), unicode('-'), unicode('@'), 9, 10, 13, unicode('＝'), unicode('＋'), " +
 		"unicode('－'), unicode('＠'))"
-	// unseen are the blanks and invisible characters that a spreadsheet may skip before one of these.
+	// unseen lists the blanks and invisible characters that a spreadsheet may skip before such a sign.
 	unseen = "(' ' || chr(160) || chr(173) || chr(8203) || chr(8204) || chr(8205) || " +
 		"chr(8288) || chr(12288) || chr(65279))"
 	plainSign = `[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`
 )
 
-// csvText returns the SQL for a text, which puts an apostrophe before a formula.
+// csvText returns SQL that makes a text safe for a spreadsheet: it puts an apostrophe before a formula.
 func (n Rendering) csvText(text string) string {
 	if n.Raw {
 		return text

@@ -1,4 +1,4 @@
-// Package answer turns a person's question into SQL, and the rows into a table, CSV, JSON, a workbook or Parquet. Every
-// digit and NULL is kept in the formats that programs read. What reaches a terminal cannot command it, and what a
-// spreadsheet opens does not run. The package opens no database and writes no file.
+// Package answer turns a person's question into SQL, and the rows into a table, CSV, JSON, a workbook or Parquet. The
+// formats for programs keep every digit and every NULL. Text that is printed on a terminal cannot control the terminal,
+// and text in a spreadsheet does not run as a formula. The package opens no database and writes no file.
 package answer

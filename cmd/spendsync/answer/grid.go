@@ -13,8 +13,8 @@ import (
 )
 
 // grid fits a table into a width. It breaks headings at underscores and sentences at words, and cuts names in the
-// middle; it never cuts IDs, numbers, times or verdicts. It drops columns that do not fit from the right, but never the
-// first verdict.
+// middle. It never cuts IDs, numbers, times or verdicts. If the columns still do not fit, it drops columns from the
+// right, but never the first verdict.
 type grid struct {
 	columns []tableColumn
 	width   int // 0: no limit
@@ -48,7 +48,7 @@ func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
 		}
 		g.shown = slices.Delete(g.shown, last, last+1)
 	}
-	for i, c := range g.columns { // an account that is the same in all rows does not count as dropped
+	for i, c := range g.columns { // do not count the account as dropped if it is the same in all rows
 		if !slices.Contains(g.shown, i) && (c.name != "account_id" || q.Asks == "") {
 			left++
 		}
@@ -56,7 +56,8 @@ func (g *grid) lay(rows [][]cell, q Question, all bool) (left int) {
 	return left
 }
 
-// leastWanted returns the position of the last shown column other than the first verdict; -1 if there is none.
+// leastWanted returns the position of the column to drop next: the last shown column other than the first verdict. It
+// returns -1 if there is no such column.
 func (g *grid) leastWanted() int {
 	verdict := slices.IndexFunc(g.shown, func(i int) bool { return g.columns[i].isVerdict() })
 	last := len(g.shown) - 1
@@ -66,8 +67,8 @@ func (g *grid) leastWanted() int {
 	return last
 }
 
-// inOrder returns the columns in the order of the terminal: first the columns that the question names, then the others.
-// Without a width it is the order of the answer.
+// inOrder returns the columns in the order of the terminal: first the columns that the question names, then the other
+// columns. Without a width, the order is that of the answer.
 func (g *grid) inOrder(q Question) (order []int) {
 	rank := func(i int) int {
 		at := slices.Index(q.Shown, g.columns[i].name) // -1: the account comes first
@@ -83,8 +84,8 @@ func (g *grid) inOrder(q Question) (order []int) {
 	return order
 }
 
-// isWanted reports whether a terminal shows a column. If the question names columns, it shows those that are not empty;
-// otherwise all. It shows the account if there are several.
+// isWanted reports whether a terminal shows a column. If the question names columns, the terminal shows the named
+// columns that are not empty; otherwise it shows all columns. The account is shown if there are several accounts.
 func (g *grid) isWanted(i int, rows [][]cell, q Question) bool {
 	name := g.columns[i].name
 	isFilled := len(rows) == 0 || slices.ContainsFunc(rows, func(r []cell) bool { return !r[i].isNull })
@@ -94,8 +95,8 @@ func (g *grid) isWanted(i int, rows [][]cell, q Question) bool {
 	return len(q.Shown) == 0 || slices.Contains(q.Shown, name) && isFilled
 }
 
-// measure returns the widths of the shown columns. To stay within the limit it first breaks headings, then cuts the
-// widest names.
+// measure returns the widths of the shown columns. To stay within the limit, measure first breaks headings, then cuts
+// the widest names.
 func (g *grid) measure(rows [][]cell, limit int) (widths []int, total int) {
 	total = -gap
 	var broken, least []int
@@ -133,7 +134,8 @@ func (g *grid) measure(rows [][]cell, limit int) (widths []int, total int) {
 	return widths, total
 }
 
-// write writes rows, the first block with the heading. A value that may not be cut widens its column.
+// write writes one block of rows, with the heading if it is the first block. A value that may not be cut widens its
+// column.
 func (g *grid) write(w io.Writer, rows [][]cell, first bool) {
 	t := cli.NewTable(w)
 	var heads table.Row
@@ -183,7 +185,8 @@ func breakName(name string, width int) (lines []string) {
 	return lines
 }
 
-// cutMiddle shortens a text to a width: names with the same start often differ at the end.
+// cutMiddle shortens a text to a width. It cuts in the middle, because names with the same start often differ at the
+// end.
 func cutMiddle(s string, width int) string {
 	if widthOf(s) <= width {
 		return s

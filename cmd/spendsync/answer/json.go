@@ -10,7 +10,7 @@ import (
 	"spendsync/schema"
 )
 
-// writeJSON writes an array of objects, one a line. Numbers keep every digit.
+// writeJSON writes an array of objects, one object per line. Numbers keep every digit.
 func (n Rendering) writeJSON(ctx context.Context, w *bufio.Writer) error {
 	begin, between := "[\n", "{"
 	for row, err := range n.Result.Rows(ctx) {
@@ -39,7 +39,7 @@ func jsonValue(b []byte, f valueForm, v schema.Null[string]) []byte {
 	}
 	switch f {
 	case formNumber, formFloat, formBool, formNested:
-		// JSON has no NaN and infinity: they become texts.
+		// NaN and infinity are not valid numbers in JSON, so they become texts.
 		if jsontext.Value(v.V).IsValid() {
 			return append(b, v.V...)
 		}
@@ -50,7 +50,7 @@ func jsonValue(b []byte, f valueForm, v schema.Null[string]) []byte {
 // jsonText appends a text as a JSON string.
 func jsonText(b []byte, text string) []byte {
 	quoted, err := jsontext.AppendQuote(b, text)
-	if err != nil { // fails only for invalid UTF-8
+	if err != nil { // the only possible error is invalid UTF-8
 		quoted, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(text, "\ufffd"))
 	}
 	return quoted

@@ -54,7 +54,7 @@ type Listed struct {
 // Param is a parameter of a question.
 type Param struct {
 	Name    string  `json:"name"`
-	Default *string `json:"default"` // null: it must be given
+	Default *string `json:"default"` // null: the parameter has no default and must be given
 	Meaning string  `json:"meaning,omitempty"`
 }
 
@@ -91,7 +91,7 @@ func List() Listing {
 			Parameters: ParamsOf(q.Name)})
 	}
 	for _, v := range dictionary.Views() {
-		if v.Schema == "int" { // working tables can be asked by name, but are not listed
+		if v.Schema == "int" { // working tables are not listed, but query accepts their names
 			continue
 		}
 		l := Listed{Name: v.Schema + "." + v.Name, Question: v.Question, Trap: v.Trap}
@@ -111,7 +111,8 @@ func List() Listing {
 // meaningColumn is the column where descriptions start.
 const meaningColumn = 21
 
-// Text formats the list for a person: the ready questions or, with everything, all names and their parameters.
+// Text formats the list for a person. It contains the ready questions; if everything is set, it contains all names and
+// their parameters.
 func (all Listing) Text(width int, everything bool) string {
 	groups := []struct {
 		title string

@@ -54,7 +54,7 @@ func Find(name string, params []string) (q Question, err error) {
 		return q, err
 	}
 	switch {
-	case found.Parameters != "": // a macro takes texts where they stand
+	case found.Parameters != "": // the SQL of a macro call contains its arguments as text
 		var list []string
 		for _, p := range needed {
 			if !given[p.Name] {
@@ -101,7 +101,7 @@ func readSQL(given string, stdin io.Reader) (string, error) {
 	return given, nil
 }
 
-// paramValues returns the values of the parameters, defaults included, and which of them the caller gave.
+// paramValues returns the values of the parameters, including defaults, and reports which values the caller gave.
 func paramValues(question string, params []queries.Param, list []string) (values map[string]string,
 	given map[string]bool, err error) {
 	values, given = map[string]string{}, map[string]bool{}
@@ -154,7 +154,7 @@ var valueKinds = []valueKind{
 	{"a text", func(string) bool { return true }},
 }
 
-// paramKind returns the type of a parameter's default; given values must be of the same type.
+// paramKind returns the type of a parameter's default. Values that the caller gives must have the same type.
 func paramKind(value string) valueKind {
 	return valueKinds[slices.IndexFunc(valueKinds, func(k valueKind) bool { return k.fits(value) })]
 }

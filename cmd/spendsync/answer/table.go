@@ -13,13 +13,13 @@ import (
 	"spendsync/schema"
 )
 
-// rowsPerBlock is the number of rows drawn together. The first block sets the widths, so that memory does not grow with
-// the answer.
+// rowsPerBlock is the number of rows that are formatted together. The first block determines the widths of the columns,
+// so that memory does not grow with the answer.
 const rowsPerBlock = 1000
 
-// writeTable writes a table for a person. With a width, that is on a terminal, it rounds money to cents, starts with
-// the columns that the question names, and drops columns that do not fit. Without a width it writes every column and
-// digit in the order of the answer.
+// writeTable writes a table for a person. With a width (on a terminal) it rounds money to cents, starts with the
+// columns that the question names, and drops columns that do not fit. Without a width it writes every column and digit
+// in the order of the answer.
 func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	total := n.Result.Count
 	if none := n.Nothing(); none != "" {
@@ -75,7 +75,7 @@ func (n Rendering) writeTitle(w *bufio.Writer, days string) {
 	}
 }
 
-// span returns the day or days that all rows share, if columns name them.
+// span returns the day or the range of days that all rows have in common, if the answer has columns for them.
 func (g *grid) span(rows [][]cell) string {
 	if from, to := g.shared("window_from", rows), g.shared("window_to", rows); from != "" && to != "" {
 		return " (" + from + " to " + to + ")"
@@ -91,7 +91,7 @@ func (g *grid) showsInstants() bool {
 	return g.width > 0 && slices.ContainsFunc(g.shown, func(i int) bool { return g.columns[i].form == formInstant })
 }
 
-// shared returns the value that all rows have in a column; empty if values differ or are NULL.
+// shared returns the value that all rows have in a column, or "" if the values differ or one is NULL.
 func (g *grid) shared(column string, rows [][]cell) string {
 	i := slices.IndexFunc(g.columns, func(c tableColumn) bool { return c.name == column })
 	if i < 0 || len(rows) == 0 ||
@@ -101,7 +101,8 @@ func (g *grid) shared(column string, rows [][]cell) string {
 	return rows[0][i].text
 }
 
-// writeEnd writes what was left out, the number of rows, the question's trap, and the facts of the answer.
+// writeEnd writes the lines below a table: what was left out, the number of rows, how the answer is easily misread, and
+// the facts of the answer, such as how recent the data is.
 func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int, hasInstants bool) {
 	var lines []string
 	if left > 0 {
@@ -146,8 +147,8 @@ type cell struct {
 	isNull bool
 }
 
-// cells formats the values of a row. NULL is a dash for a person and the word NULL elsewhere, where an empty cell would
-// look like an empty text.
+// cells formats the values of a row. For a person, NULL is shown as a dash. Otherwise it is the word NULL, because an
+// empty cell would look like an empty text.
 func (g *grid) cells(row []schema.Null[string]) []cell {
 	cells := make([]cell, len(row))
 	for i, v := range row {

@@ -23,8 +23,7 @@ const answerSheet = "Answer"
 var timeFormats = map[valueForm]string{formTime: "yyyy-mm-dd", formInstant: "yyyy-mm-dd hh:mm:ss"}
 
 // writeXLSX writes the answer as an Excel file (Office Open XML, ECMA-376): typed cells under a frozen heading. A text
-// stays a text, whatever its first character: no cell is a formula. An answer too large for a sheet is refused, not
-// cut.
+// is always stored as text, so that no cell is a formula. An answer that is too large for a sheet is refused, not cut.
 func (n Rendering) writeXLSX(ctx context.Context, out *bufio.Writer) (err error) {
 	if n.Result.Count >= excelize.TotalRows || len(n.Result.Columns) > excelize.MaxColumns {
 		return exit.Usagef("a sheet of a workbook has %d rows and %d columns, the answer %d and %d; write it to a "+
@@ -57,7 +56,8 @@ func (n Rendering) writeXLSX(ctx context.Context, out *bufio.Writer) (err error)
 			format = units[c.unit].cell
 		}
 		if format != "" {
-			styles[i], err = file.NewStyle(&excelize.Style{CustomNumFmt: &format}) // equal styles get one number
+			// excelize returns the same number for equal styles
+			styles[i], err = file.NewStyle(&excelize.Style{CustomNumFmt: &format})
 			errs = append(errs, err)
 		}
 	}
@@ -103,8 +103,8 @@ func (c tableColumn) cell(v schema.Null[string], style int) any {
 	return cellText(v.V)
 }
 
-// cellText returns a text as a cell can hold it: at most 32,767 UTF-16 units, and no characters that XML cannot
-// express.
+// cellText returns the part of a text that a cell can hold: at most 32,767 UTF-16 units, and only characters that are
+// valid in XML.
 func cellText(s string) string {
 	if units := utf16.Encode([]rune(s)); len(units) > excelize.TotalCellChars {
 		return string(utf16.Decode(units[:excelize.TotalCellChars-2])) + "…"
@@ -112,22 +112,23 @@ func cellText(s string) string {
 	return s
 }
 
-// exactFloat returns a number as a double, which is all that a cell holds, if the number has at most 15 digits, all
-// that a spreadsheet shows and saves.
+// exactFloat returns a number as a double, the only type of number in a cell, and reports whether the cell may hold it.
+// A spreadsheet shows and saves 15 digits.
 func exactFloat(text string) (float64, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f-f != 0 {
 		return 0, false // a spreadsheet cannot hold NaN and infinity as numbers
 	}
 	exact, ok := new(big.Rat).SetString(text)
-	shown, _ := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', 15, 64)) // f is finite
-	// A quotient has more decimals than money, and may be rounded; an amount, a count or an ID must be exact.
+	shown, _ := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', 15, 64)) // cannot fail: f is finite
+	// An amount, a count or an ID must be exact. A number with more than six decimals is a quotient, which may be
+	// rounded.
 	_, decimals, _ := strings.Cut(text, ".")
 	return f, ok && (exact.Cmp(shown) == 0 || strings.ContainsAny(text, "e") || len(decimals) > 6)
 }
 
-// sheetTime parses a UTC instant or a day that a sheet can represent. Days of a sheet start in 1900, and before March
-// 1900 they are deliberately wrong.
+// sheetTime parses a UTC instant or a day that a sheet can represent. The days of a sheet start in 1900. The year 1900
+// is refused, because spreadsheets deliberately count its first days wrong.
 func sheetTime(text string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {

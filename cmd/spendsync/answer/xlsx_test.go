@@ -19,7 +19,7 @@ import (
 	"spendsync/load/duck"
 )
 
-// workbookSQL has a row of each kind of value, and of what a spreadsheet would run.
+// workbookSQL returns values of each type, and texts that a spreadsheet might run as formulas.
 const workbookSQL = `SELECT * FROM (VALUES
 	('C1', '=1+1', 1234.567890::DECIMAL(18,6), 3::BIGINT, 0.1::DOUBLE, DATE '2026-03-08',
 		TIMESTAMPTZ '2026-03-08 07:59:59Z', true, 9007199254740993),
@@ -28,7 +28,7 @@ const workbookSQL = `SELECT * FROM (VALUES
 		TIMESTAMPTZ '9999-12-31 00:00:00Z', false, NULL)
 ) AS t(campaign_id, campaign_name, spend, clicks, ctr, report_date, seen_at, is_current, big)`
 
-// ask answers SQL from a DuckDB file that has none of our tables.
+// ask runs SQL on a DuckDB file without any of our tables.
 func ask(t *testing.T, question string) *duck.Result {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func ask(t *testing.T, question string) *duck.Result {
 	return r
 }
 
-// xlsx is an answer as a workbook.
+// xlsx returns the answer to a question as a workbook.
 func xlsx(t *testing.T, question string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -60,7 +60,7 @@ func xlsx(t *testing.T, question string) []byte {
 	return b.Bytes()
 }
 
-// sheetCell is a cell as the file has it.
+// sheetCell is a cell as it is stored in the XML of the workbook.
 type sheetCell struct {
 	Ref   string `xml:"r,attr"`
 	Type  string `xml:"t,attr"`
@@ -70,8 +70,8 @@ type sheetCell struct {
 	Runs  string `xml:"f"`
 }
 
-// sheet reads a part of a workbook with nothing but the standard library: the writer's
-// own reader would forgive its mistakes.
+// sheet reads a part of a workbook with the standard library alone. The reader of the library that writes workbooks
+// might tolerate the mistakes of its writer.
 func sheet(t *testing.T, file []byte, name string) (cells map[string]sheetCell, text string) {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
@@ -142,7 +142,7 @@ func TestXLSX_RefusesWhatNoSheetHolds(t *testing.T) {
 	}
 }
 
-// TestXLSX_OpensInLibreOffice lets an office program make CSV of the workbook.
+// TestXLSX_OpensInLibreOffice converts the workbook to CSV with LibreOffice.
 func TestXLSX_OpensInLibreOffice(t *testing.T) {
 	office, err := exec.LookPath("soffice")
 	if err != nil {

@@ -24,7 +24,8 @@ import (
 	"spendsync/schema"
 )
 
-// Bounds of an answer. An assistant reads all of it, so more would only displace its question.
+// Bounds of an answer. An assistant reads the complete answer into its context, so a longer answer would only displace
+// the question.
 const (
 	DefaultRows = 100
 	MaxRows     = 1000
@@ -32,16 +33,16 @@ const (
 	MaxTime     = time.Minute
 )
 
-// Warehouse is what the server reads.
+// Warehouse gives the server access to a store.
 type Warehouse struct {
 	// Store brings the store to its newest generation, and returns its folder and its manifest.
 	Store   func(context.Context) (dir string, m *manifest.Manifest, err error)
-	Account string // the only one whose rows it reads; empty: all
+	Account string // the only account whose rows are read; empty: all accounts
 	Options duck.Options
 	// Within limits the time of an answer.
 	Within func(context.Context, time.Duration) (context.Context, context.CancelFunc)
-	// Describe describes tables and views by name, as 'spendsync tables' does; without names all of them, without
-	// their columns.
+	// Describe describes tables and views by name, as 'spendsync tables' does; without names, it describes all tables
+	// and views, without their columns.
 	Describe func(ctx context.Context, names []string) ([]schema.TableDoc, error)
 }
 
@@ -64,13 +65,14 @@ func NewServer(w Warehouse, version string) *mcp.Server {
 	return s
 }
 
-// listed is what can be asked by name, in few words: an assistant reads all of it. describe has the rest.
+// listed returns a short list of the names that can be asked, because an assistant reads the complete list. The tool
+// describe gives the details.
 func listed() any {
 	all := answer.List()
 	type question struct {
 		Name       string            `json:"name"`
 		Question   string            `json:"question"`
-		Parameters map[string]string `json:"parameters,omitempty"` // with their defaults
+		Parameters map[string]string `json:"parameters,omitempty"` // names and defaults
 	}
 	var asks []question
 	for _, q := range all.Asks {
@@ -93,7 +95,7 @@ func listed() any {
 		"macros": names(all.Macros)}
 }
 
-// lenient converts the arguments of a call before the library compares them with the tool's.
+// lenient converts the arguments of a call before the library checks their types.
 func lenient(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if call, ok := request.(*mcp.CallToolRequest); ok {
@@ -103,8 +105,9 @@ func lenient(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// asMeant converts arguments to the types of the tools if their meaning is plain: the number 7 to the parameter "7",
-// the rows "10" to 10, and a name to a list of one; it drops an argument that is null. Others stay as they are.
+// asMeant converts arguments whose meaning is clear to the types that the tools expect: a number in parameters becomes
+// a text, rows given as a text becomes a number, and a single name becomes a list of one name. An argument that is null
+// is dropped. All other arguments stay unchanged.
 func asMeant(arguments json.RawMessage) json.RawMessage {
 	var all map[string]any
 	d := json.NewDecoder(bytes.NewReader(arguments))
@@ -136,8 +139,8 @@ func asMeant(arguments json.RawMessage) json.RawMessage {
 	return arguments
 }
 
-// add adds a tool that reads and returns a text. An error is an answer to the assistant, which can correct its
-// question.
+// add adds a read-only tool that returns a text. An error is returned as an answer, so that the assistant can correct
+// its question.
 func add[In any](s *mcp.Server, name, description string, answer func(context.Context, In) (string, error)) {
 	tool := &mcp.Tool{Name: name, Description: description,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}}
@@ -150,7 +153,7 @@ func add[In any](s *mcp.Server, name, description string, answer func(context.Co
 	})
 }
 
-// Asked names a ready question.
+// Asked contains the arguments of the tool for ready questions.
 type Asked struct {
 	Name       string            `json:"name" jsonschema:"a ready question, a view or a macro, such as last_week"`
 	Parameters map[string]string `json:"parameters,omitempty" jsonschema:"its parameters' values, as texts"`
@@ -169,7 +172,7 @@ func (w Warehouse) ask(ctx context.Context, in Asked) (string, error) {
 	return w.answer(ctx, q, in.Rows)
 }
 
-// Statement is SQL of the assistant's own.
+// Statement contains the arguments of the tool for SQL that the assistant writes.
 type Statement struct {
 	SQL  string `json:"sql" jsonschema:"one DuckDB statement that reads: SELECT, FROM, WITH, DESCRIBE, SUMMARIZE"`
 	Rows int    `json:"rows,omitempty" jsonschema:"most rows: 100 unless given, at most 1000"`
@@ -183,14 +186,15 @@ func (w Warehouse) sql(ctx context.Context, in Statement) (string, error) {
 	return w.answer(ctx, q, in.Rows)
 }
 
-// coverageQuestion is the ready question of what is covered: a row per account, with the days that are not complete.
+// coverageQuestion is the ready question about coverage: its answer has a row per account, with the days that are not
+// complete.
 const coverageQuestion = "coverage_gaps"
 
 func (w Warehouse) coverage(ctx context.Context, _ struct{}) (string, error) {
 	return w.ask(ctx, Asked{Name: coverageQuestion, Rows: MaxRows})
 }
 
-// Named names tables and views.
+// Named contains the arguments of the tool that describes tables and views.
 type Named struct {
 	Names []string `json:"names,omitempty" jsonschema:"tables and views, such as spend; none: the list of all"`
 }
@@ -209,12 +213,12 @@ type Answer struct {
 	PublishedAt time.Time         `json:"published_at"`
 	Question    string            `json:"question,omitempty"`
 	Mind        string            `json:"mind,omitempty"`  // how the answer is easily misread
-	Facts       []duck.Caveats    `json:"facts,omitempty"` // what it is to be read with, by account
+	Facts       []duck.Caveats    `json:"facts,omitempty"` // facts about the data that a reader needs, by account
 	Rows        []json.RawMessage `json:"rows"`
 	LeftOut     string            `json:"left_out,omitempty"`
 }
 
-// answer asks the warehouse. Rows beyond the bounds are left out, and the answer reports it.
+// answer asks the warehouse. Rows beyond the bounds are left out, and the answer says that rows are missing.
 func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ string, err error) {
 	if rows < 0 || rows > MaxRows {
 		return "", fmt.Errorf("rows %d: must be from 1 to %d", rows, MaxRows)
@@ -235,7 +239,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	}()
 	q.Account = w.Account
 	q.WithCaveats = true
-	q.MaxRows = int64(rows) + 1 // one more shows that there are more
+	q.MaxRows = int64(rows) + 1 // one row more than shown tells whether there are more
 	result, err := duck.Ask(ctx, dir, q.Query, w.Options)
 	var other *duck.OtherVersionError
 	if errors.As(err, &other) {
@@ -273,7 +277,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	return text(a)
 }
 
-// text is a value as JSON without line breaks.
+// text returns a value as JSON without line breaks.
 func text(v any) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

@@ -28,7 +28,7 @@ type Line struct {
 	State string `json:"state"`
 	Found string `json:"found"`
 	Do    string `json:"do,omitempty"` // what to do, if something is wrong
-	// Paste are lines to add to the service file, for fields that were not recognized.
+	// Paste contains lines to add to the service file, for fields that were not recognized.
 	Paste []string `json:"service_file,omitempty"`
 }
 
@@ -46,10 +46,10 @@ const (
 
 // Options are the inputs of a check.
 type Options struct {
-	Config    *config.Config // nil if the variables could not be read
-	ConfigErr error          // why they could not be read, or are refused
+	Config    *config.Config // nil if the variables cannot be read
+	ConfigErr error          // why the variables cannot be read, or are refused
 	Client    config.ClientOptions
-	Job       job.Job // as a sync runs it; not used if ConfigErr is not nil
+	Job       job.Job // the job that a sync would run; not used if ConfigErr is not nil
 	Now       func() time.Time
 }
 
@@ -60,7 +60,7 @@ type checker struct {
 	code   int // exit code of the first failed check
 	report *extract.Client
 	api    *extract.Client
-	known  *manifest.Account // the stored account; nil: nothing is stored
+	known  *manifest.Account // the stored account, or nil if nothing is stored
 }
 
 func (c *checker) ok(check, format string, args ...any) {
@@ -78,14 +78,14 @@ func (c *checker) fail(code int, check, do, format string, args ...any) {
 	c.lines = append(c.lines, Line{Check: check, State: Failed, Found: fmt.Sprintf(format, args...), Do: do})
 }
 
-// failErr adds a failed check in the words in which the command would report the error.
+// failErr adds a failed check, with the text that a command would print for the error.
 func (c *checker) failErr(check string, err error) {
 	code := exit.Of(err)
 	m := explain.Error(err, code)
 	c.fail(code, check, m.Do, "%s", m.Happened)
 }
 
-// failRead adds a failed request to the service, in the words of a sync.
+// failRead adds a failed check for a failed request to the service, with the text that a sync would print.
 func (c *checker) failRead(check string, err error) {
 	client, isKnown := c.report, c.known != nil && len(c.known.Days) > 0
 	if e, ok := errors.AsType[*extract.ReadError](err); ok && e.Interface == config.API {
@@ -156,7 +156,7 @@ func (c *checker) configuration() bool {
 	return true
 }
 
-// clock compares this machine's clock with those of both interfaces, and reports the larger difference.
+// clock compares this machine's clock with the clocks of both interfaces, and reports the larger difference.
 func (c *checker) clock() {
 	const name, do = "clock", "set this machine's clock by NTP: which day it is in Chicago follows from it"
 	var worst time.Duration
@@ -175,7 +175,7 @@ func (c *checker) clock() {
 	}
 	found := fmt.Sprintf("%s %s the service's, by its Date header", worst.Abs().Round(time.Second), side)
 	switch {
-	case !dated && c.code != exit.OK: // no reply came
+	case !dated && c.code != exit.OK: // no reply came, and a line above says so
 	case !dated:
 		c.warn(name, do, "the service sends no date to compare with")
 	case worst.Abs() > job.MaxClockOff:

@@ -10,7 +10,7 @@ import (
 	"spendsync/cmd/spendsync/payouts"
 )
 
-// payouts reads the operator's own files as a run does; the run would continue without them.
+// payouts reads the operator's own files as a run does. A problem in a file does not prevent a sync.
 func (c *checker) payouts(ctx context.Context, t *job.Trial) {
 	if c.Job.Own == nil {
 		return
@@ -49,7 +49,7 @@ func (c *checker) payouts(ctx context.Context, t *job.Trial) {
 	}
 }
 
-// shows shows what a file has, and how it is read.
+// shows reports which columns a file has, and how its first rows are read.
 func (c *checker) shows(f *payouts.File) {
 	name := "payouts " + filepath.Base(f.Path)
 	if f.Variable != "" {

@@ -45,7 +45,8 @@ func (c *checker) store(dir string) *manifest.Account {
 // minSpace is the space that the first sync of a usual account needs, DuckDB's spill included.
 const minSpace = 256 << 20
 
-// volume tries in the data directory what a publication does. Before the first sync it uses the parent folder.
+// volume tests the file operations of a publication in the data directory. Before the first sync it uses the parent
+// folder.
 func (c *checker) volume(dir string) {
 	const name = "data directory"
 	at := dir

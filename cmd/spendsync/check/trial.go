@@ -18,12 +18,12 @@ import (
 	"spendsync/transform"
 )
 
-// shown is the most examples that a line names.
+// shown is the maximum number of examples in a line.
 const shown = 3
 
-// try syncs one day and one campaign of each status into a temporary store, then removes it, and reports what a sync
-// understands of the replies. known is the stored account; nil: nothing is stored. It returns nil if the sync did not
-// start.
+// try syncs one day and one campaign of each status into a temporary store, and then removes that store. It reports
+// what a sync understands of the replies. The argument known is the stored account, or nil if nothing is stored. The
+// result is nil if the sync did not start.
 func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial {
 	scratch, err := durable.MakeScratch("")
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial 
 	defer scratch.Remove()
 	j := c.Job
 	j.Report, j.API, j.DataDir = c.report, c.api, filepath.Join(scratch.Dir, "data")
-	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // neither affects requests
+	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // not needed: these options do not affect the requests
 	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
 	j.Own, j.Progress = nil, nil
 	t, err := j.Try(ctx, known)
@@ -50,7 +50,7 @@ func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial 
 	return t
 }
 
-// spendReport adds the checks of the report.
+// spendReport adds the results of the checks of the report.
 func (c *checker) spendReport(t *job.Trial) {
 	const name = "spend report"
 	d := t.Day
@@ -66,7 +66,7 @@ func (c *checker) spendReport(t *job.Trial) {
 	c.ok("columns", "the report gives all that a sync asks for")
 }
 
-// apiKey adds the account that the key acts on.
+// apiKey adds the check of the API key, and names the key's account.
 func (c *checker) apiKey(t *job.Trial) {
 	const name = "advertiser API"
 	switch {
@@ -128,7 +128,7 @@ func (c *checker) sameAccount(t *job.Trial) {
 
 // fields adds the fields of the settings that could not be read, with lines for the service file that would name them.
 func (c *checker) fields(t *job.Trial) {
-	if len(t.Unread) == 0 || c.code != exit.OK { // a failed request has a line above
+	if len(t.Unread) == 0 || c.code != exit.OK { // a line above reports the failed request
 		return
 	}
 	var examples []string
@@ -173,7 +173,7 @@ func serviceLines(t *job.Trial) (lines []string) {
 	return lines
 }
 
-// unlike counts the words of a name that another name lacks.
+// unlike counts the words of a name that do not occur in another name.
 func unlike(name, other string) (n int) {
 	for word := range strings.SplitSeq(name, "_") {
 		if !strings.Contains(other, word) {
@@ -194,7 +194,7 @@ func (c *checker) stores(t *job.Trial) {
 	case t.Day.Stored:
 		c.fail(code, name, do, "a sync stores the report and ends with exit code %d: %s", code,
 			cli.OneLine(t.Problems()))
-	case c.code != exit.OK: // the line above has the cause
+	case c.code != exit.OK: // a line above has the cause
 	default:
 		c.fail(code, name, do, "%s", cli.OneLine(t.Run.Message.V))
 	}

@@ -23,7 +23,7 @@ var noon = time.Date(2026, time.November, 21, 20, 0, 0, 0, time.UTC)
 
 func now() time.Time { return noon }
 
-// small makes a small account at a service with variations.
+// small makes a service that has a small account and some quirks.
 func small(quirks ...string) *adsim.Service {
 	s := adsim.New(adsim.Config{
 		Seed: 5, Campaigns: 7, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 30, RateLimit: -1,
@@ -33,7 +33,7 @@ func small(quirks ...string) *adsim.Service {
 	return s
 }
 
-// options are those of a check of a service, whose job a sync can run, too.
+// options returns the options for checking a service. A sync can run the job in these options, too.
 func options(t *testing.T, service *adsim.Service, pageSize int) check.Options {
 	t.Helper()
 	cfg, err := config.Read(t.Context(), []string{
@@ -79,7 +79,7 @@ func sync(t *testing.T, o check.Options) *job.Result {
 	return result
 }
 
-// failed are the lines of an answer that failed.
+// failed returns the lines of the failed checks.
 func failed(a check.Findings) string {
 	var lines []string
 	for _, l := range a.Checks {
@@ -90,8 +90,8 @@ func failed(a check.Findings) string {
 	return strings.Join(lines, "\n")
 }
 
-// variations are those of the simulator that a test tries: one of 64, of 16 in .ci/run, and all in
-// .ci/long.
+// variations returns the quirks of the simulator that a test tries: by default one in 64, in .ci/run one in 16, and in
+// .ci/long all.
 func variations() (chosen []adsim.Quirk) {
 	of := schematest.Times(64, 16, 1)
 	for i, q := range adsim.Quirks() {
@@ -102,8 +102,8 @@ func variations() (chosen []adsim.Quirk) {
 	return chosen
 }
 
-// TestRun_AgreesWithSync: check ends with 0 exactly if a first sync stores the report, at every variation of the
-// service. If it does not, both end with the same code.
+// TestRun_AgreesWithSync: with every quirk of the service, check ends with 0 exactly if a first sync stores the report.
+// If the sync does not store the report, check and sync end with the same code.
 func TestRun_AgreesWithSync(t *testing.T) {
 	for _, q := range variations() {
 		for _, pageSize := range []int{20, 10_000} {
@@ -113,7 +113,8 @@ func TestRun_AgreesWithSync(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", q.Name, pageSize), func(t *testing.T) {
 				t.Parallel()
 				o := options(t, small(q.Name), pageSize)
-				if strings.HasPrefix(q.Name, "limit-") { // it passes, and the waits must not be used up by chance
+				// the limit passes after some waits; the budget must be long enough for them
+				if strings.HasPrefix(q.Name, "limit-") {
 					o.Config.RetryBudget = 2 * time.Second
 				}
 				answer := check.Run(t.Context(), o)
@@ -140,9 +141,9 @@ func TestRun_AgreesWithSync(t *testing.T) {
 // stores reports whether a check that ends with this code promises that a sync stores days.
 func stores(code int) bool { return code == exit.OK || code == exit.Partial }
 
-// TestRun_BeginsWithWhatIsStored: once a sync has stored an account, check ends with 0 or 4 exactly if the next sync
-// stores its days, and with 0 only if that does, although
-// the service names the account no more, or answers as another account.
+// TestRun_BeginsWithWhatIsStored: a sync has stored an account. Then the service changes: for example, it no longer
+// names the account, or answers as another account. Check ends with 0 or 4 exactly if the next sync stores days of the
+// account. Check ends with 0 only if the sync also ends with 0.
 func TestRun_BeginsWithWhatIsStored(t *testing.T) {
 	for _, quirk := range []string{
 		"", "me-404", "me-unreadable", "other-account", "list-empty", "columns-lack-clicks",

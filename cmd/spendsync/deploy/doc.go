@@ -1,3 +1,3 @@
-// Package deploy holds the Kubernetes manifests of an hourly sync, and fills in its
-// base what an operator chooses. It asks nothing of a cluster.
+// Package deploy contains the Kubernetes manifests of an hourly sync, and fills in the operator's settings. It sends no
+// request to a cluster.
 package deploy

@@ -20,12 +20,12 @@ import (
 //go:embed base common job
 var files embed.FS
 
-// base are the files of the kustomize base, in the order in which they are applied.
+// base lists the files of the kustomize base, in the order in which they are applied.
 var base = []string{"common/serviceaccount.yaml", "base/configmap.yaml", "common/pvc.yaml",
 	"common/networkpolicy.yaml", "job/cronjob.yaml"}
 
-// Settings are the values to fill into the base. An empty value leaves the base unchanged. What else a cluster needs
-// is a patch of a kustomize overlay.
+// Settings are the values to fill into the base. An empty value leaves the base unchanged. Anything else that a cluster
+// needs is a patch in a kustomize overlay.
 type Settings struct {
 	Image, Account, Schedule, Namespace, Storage string
 	AdvertiserURL, ReportURL, ReportUser         string
@@ -60,7 +60,8 @@ func (f Settings) Check() error {
 	return nil
 }
 
-// Missing returns the flags without a value, in whose place the base has an example.
+// Missing returns the flags that must be set but have no value. For these, the manifests still contain the examples of
+// the base.
 func (f Settings) Missing() (flags []string) {
 	for _, v := range [][2]string{{"--image", f.Image}, {"--advertiser-url", f.AdvertiserURL},
 		{"--report-url", f.ReportURL}, {"--report-user", f.ReportUser}} {
@@ -71,7 +72,7 @@ func (f Settings) Missing() (flags []string) {
 	return flags
 }
 
-// places are where the settings stand, by the kind of manifest.
+// places maps the paths in a manifest of the given kind to the settings to put there.
 func (f Settings) places(kind string) map[string]string {
 	all := map[string]string{"metadata.namespace": f.Namespace}
 	switch kind {
@@ -86,7 +87,7 @@ func (f Settings) places(kind string) map[string]string {
 	return all
 }
 
-// Manifests are the base with the settings filled in.
+// Manifests returns the base with the settings filled in.
 func Manifests(f Settings) ([]byte, error) {
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
@@ -117,7 +118,7 @@ func Manifests(f Settings) ([]byte, error) {
 	return out.Bytes(), e.Close()
 }
 
-// letOut adds the ports of the two addresses to the ports of a network policy, which has 443.
+// letOut adds the ports of the two addresses to a network policy, which already has port 443.
 func (f Settings) letOut(ports *yaml.Node) {
 	seen := []string{"443"}
 	for _, address := range []string{f.AdvertiserURL, f.ReportURL} {
@@ -133,7 +134,7 @@ func (f Settings) letOut(ports *yaml.Node) {
 	}
 }
 
-// at returns the node at a path of keys and of places in lists; nil if there is none.
+// at returns the node at a path of keys and list indexes, or nil if there is no such node.
 func at(n *yaml.Node, path string) *yaml.Node {
 	for key := range strings.SplitSeq(path, ".") {
 		var next *yaml.Node
@@ -153,7 +154,7 @@ func at(n *yaml.Node, path string) *yaml.Node {
 	return n
 }
 
-// put sets the key at a path to a text. It is written as a text, whatever else it could be read as.
+// put sets the value at a path to a text. The YAML library quotes the text if it could be read as another type.
 func put(n *yaml.Node, path, value string) {
 	text := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 	if old := at(n, path); old != nil {

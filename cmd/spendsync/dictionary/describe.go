@@ -15,7 +15,7 @@ import (
 	"spendsync/schema"
 )
 
-// ViewsOf are questions as the store makes them, with what each column means.
+// ViewsOf returns queries in the form in which the store makes them, with a description of each column.
 func ViewsOf(asked []queries.Query) []duck.View {
 	docs := columnDocs()
 	var all []duck.View
@@ -30,8 +30,8 @@ func ViewsOf(asked []queries.Query) []duck.View {
 	return all
 }
 
-// columnDocs returns the dictionary's text for each column name; the first table with the column
-// supplies it.
+// columnDocs returns the dictionary's text for each column name. The text comes from the first table that has the
+// column.
 func columnDocs() map[string]string {
 	docs := map[string]string{}
 	for _, t := range schema.Tables {
@@ -44,7 +44,7 @@ func columnDocs() map[string]string {
 	return docs
 }
 
-// Names are what tables takes as a name, and what a shell offers.
+// Names returns the names that the command tables accepts, and that a shell completes.
 func Names() (names []string) {
 	for name := range tableDocs() {
 		names = append(names, name)
@@ -52,12 +52,12 @@ func Names() (names []string) {
 	return slices.Sorted(slices.Values(names))
 }
 
-// Views are the models and macros that the next sync publishes, schema by schema; those of the warehouse differ only if
-// another version made it.
+// Views returns the models and macros that the next sync publishes, schema by schema. A warehouse has different ones
+// only if another version made it.
 func Views() []queries.Query {
 	views, err := queries.Views(nil)
 	if err != nil {
-		panic(err) // the defaults are ours
+		panic(err) // impossible: only the defaults are used
 	}
 	views = slices.DeleteFunc(views, func(v queries.Query) bool { return v.IsValue })
 	slices.SortStableFunc(views, func(x, y queries.Query) int {

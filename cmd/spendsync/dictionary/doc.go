@@ -1,3 +1,3 @@
-// Package dictionary describes tables and views, for people, programs and the warehouse itself: what each is, by
-// subject, and what each column means.
+// Package dictionary describes tables and views, for people, programs and the warehouse itself. It groups tables and
+// views by subject, and describes each of them and its columns.
 package dictionary

@@ -16,8 +16,8 @@ type tableGroup struct {
 	names []string
 }
 
-// tableGroups are tables and views by subject, in the order in which a person needs them. Names of views have
-// their schema.
+// tableGroups lists tables and views by subject, in the order in which a person needs them. The names of views include
+// the schema.
 var tableGroups = []tableGroup{
 	{"Start here: the report, and the settings of now", []string{"main.spend", "main.today", "main.campaign",
 		"main.creative",
@@ -52,7 +52,7 @@ func tableDocs() map[string]string {
 	return docs
 }
 
-// List lists tables and views in their groups, a line each. Those of no group come last.
+// List lists tables and views in their groups, one per line. Tables and views that belong to no group come last.
 func List(width int) string {
 	docs, rest := tableDocs(), tableDocs()
 	for _, g := range tableGroups {
@@ -77,7 +77,7 @@ func List(width int) string {
 		"--all' prints everything. Schema int has working tables, which may change with any version.", width, "") + "\n"
 }
 
-// endOfSentence is a point or a question mark before a space.
+// endOfSentence matches a period or a question mark before a space.
 var endOfSentence = regexp.MustCompile(`[.?] `)
 
 func firstSentence(text string) string {

@@ -26,14 +26,15 @@ import (
 	"spendsync/load/remote"
 )
 
-// cause recognizes a cause of an error and words it. {names} are replaced by facts. An empty happened or safe stands
-// for the error's own text or the words of its exit code.
+// cause recognizes one cause of an error, and has the three texts for it: what happened, what to do, what is safe.
+// Names in braces are replaced by facts. If a text is empty, a default applies: for happened the error's own text, for
+// do and safe the texts of the exit code.
 type cause struct {
 	is                 func(facts) bool
 	happened, do, safe string
 }
 
-// causes lists the known causes. The first match counts.
+// causes lists the known causes. The first cause that matches an error is used.
 var causes = []cause{
 	{is: func(f facts) bool { return f.words["advice"] != "" }, do: "{advice}"},
 	{is: isKind(exit.ErrOtherAccount, exit.ErrOtherReport), safe: "nothing of the other account was stored",
@@ -200,7 +201,7 @@ const (
 	notTrusted  = "The certificate behind {url} is not trusted: {certificate}"
 )
 
-// isKind matches errors of any of these kinds, from any source.
+// isKind matches errors of any of the given kinds, from any source.
 func isKind(kinds ...error) func(facts) bool {
 	return func(f facts) bool {
 		return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(f.err, kind) })
@@ -212,22 +213,22 @@ func ofStorage(kind error) func(facts) bool {
 	return func(f facts) bool { return f.bucket != nil && f.bucket.Endpoint != "" && errors.Is(f.err, kind) }
 }
 
-// hasCode matches errors of S3 with one of these codes.
+// hasCode matches errors of S3 with one of the given codes.
 func hasCode(codes ...string) func(facts) bool {
 	return func(f facts) bool { return f.bucket != nil && slices.Contains(codes, f.bucket.Code) }
 }
 
-// unasked matches errors of a kind that occurred before the storage replied.
+// unasked matches errors of a kind if the storage has not replied.
 func unasked(kind error) func(facts) bool {
 	return func(f facts) bool { return ofStorage(kind)(f) && f.bucket.Status == 0 }
 }
 
-// replied matches errors of a kind in the reads of the service.
+// replied matches errors of a kind in reads from the service.
 func replied(kind error) func(facts) bool {
 	return func(f facts) bool { return f.read != nil && errors.Is(f.err, kind) }
 }
 
-// answers matches replies of the service with one of these statuses.
+// answers matches replies of the service with one of the given statuses.
 func answers(statuses ...int) func(facts) bool {
 	return func(f facts) bool { return f.read != nil && slices.Contains(statuses, f.read.Status) }
 }
@@ -235,7 +236,7 @@ func answers(statuses ...int) func(facts) bool {
 // replyBegan reports whether the service answered with a status, and the network failed in the body of the reply.
 func (f facts) replyBegan() bool { return f.read != nil && f.read.Status != 0 && f.way != nil }
 
-// errno matches storage errors by their number or, since DuckDB has only text, by words.
+// errno matches storage errors by their number. Errors of DuckDB have no number and are matched by words in their text.
 func errno(words string, numbers ...syscall.Errno) func(facts) bool {
 	return func(f facts) bool {
 		is := func(n syscall.Errno) bool { return errors.Is(f.err, n) }
@@ -244,7 +245,8 @@ func errno(words string, numbers ...syscall.Errno) func(facts) bool {
 	}
 }
 
-// on matches errors of a type, and optionally of a condition, on the way to the service or a storage.
+// on matches network errors of a type on the way to the service or a storage. The function is, if not nil, is a further
+// condition.
 func on[E error](is func(E) bool) func(facts) bool {
 	return func(f facts) bool {
 		e, ok := errors.AsType[E](f.way)
@@ -255,12 +257,12 @@ func on[E error](is func(E) bool) func(facts) bool {
 // facts holds the details of an error.
 type facts struct {
 	err    error
-	read   *extract.ReadError // failed read of the service; nil: none
+	read   *extract.ReadError // the failed read from the service; nil if the error is of another kind
 	bucket *remote.Error      // nil: it is none
 	damage *durable.Damage    // nil: it is none
 	way    error              // the network error; nil if a reply came
-	said   string             // text of the reply: a refusal, or the beginning of another reply, perhaps of a proxy
-	safe   string             // empty: the words of the exit code
+	said   string             // text of the reply: a refusal, or the beginning of an unexpected reply, perhaps from a proxy
+	safe   string             // what is safe; empty: the text of the exit code
 	words  map[string]string
 }
 
@@ -332,15 +334,16 @@ func (f *facts) ofBucket() {
 // named matches a placeholder: {name}.
 var named = regexp.MustCompile(`\{[a-z ]+\}`)
 
-// fill replaces the placeholders by facts.
+// fill replaces the placeholders of a text by facts.
 func (f *facts) fill(text string) string {
 	return named.ReplaceAllStringFunc(text, func(name string) string { return f.words[name[1:len(name)-1]] })
 }
 
-// quotedAfter returns the quoted text that follows these words in a reason.
+// quotedAfter returns the quoted text that follows the given words in a reason.
 func quotedAfter(reason, words string) string {
 	_, text, _ := strings.Cut(reason, words)
-	quoted, err := strconv.QuotedPrefix(text) // a cut-off text ends in an ellipsis, not a quote
+	// fails for a text that was cut off: it ends in an ellipsis, not in a quote
+	quoted, err := strconv.QuotedPrefix(text)
 	if err != nil {
 		return text
 	}

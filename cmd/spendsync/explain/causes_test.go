@@ -25,8 +25,8 @@ func read(status int, kind, cause error) error {
 		Status: status, Err: kind, Cause: cause, Interface: config.Report})
 }
 
-// TestError_NamesTheCauseBeforeAllElse: what happened begins with the cause, and the advice is its own. Those that
-// TestFailures sees from the command are not here.
+// TestError_NamesTheCauseBeforeAllElse: the text about what happened begins with the cause, and the advice belongs to
+// that cause. Causes that TestFailures tests with a command are not repeated here.
 func TestError_NamesTheCauseBeforeAllElse(t *testing.T) {
 	down := extract.ErrUnavailable
 	for _, c := range []struct {
@@ -107,7 +107,8 @@ func TestError_NamesTheCauseBeforeAllElse(t *testing.T) {
 	}
 }
 
-// TestText_FitsTheTerminal at three widths: no word is cut, and no line is longer unless a word is.
+// TestText_FitsTheTerminal tests three widths: no word is cut, and no line is longer than the width unless a single
+// word is longer.
 func TestText_FitsTheTerminal(t *testing.T) {
 	m := Error(read(404, extract.ErrContract, nil), exit.Contract)
 	for _, width := range []int{80, 100, 160} {

@@ -1,6 +1,6 @@
-// Package explain words the end of a command for the operator: what happened with its cause first,
-// what is safe, and what to do. The advice follows from the cause; the exit code decides only if no
-// rule knows the cause.
+// Package explain makes the last lines of a command for the operator: what happened, beginning with the cause, what is
+// safe, and what to do. The advice depends on the cause. If no rule recognizes the cause, the advice depends on the
+// exit code.
 //
-// It prints nothing but through [Message.Text], and reads nothing but the error that it is given.
+// The package prints nothing itself: [Message.Text] returns the lines. It uses only the error that it is given.
 package explain

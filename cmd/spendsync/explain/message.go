@@ -35,19 +35,19 @@ func Error(err error, code int) Message {
 	return m
 }
 
-// Sentence returns a message whose advice is that of the exit code.
+// Sentence returns a message with the advice that belongs to the exit code.
 func Sentence(happened string, code int) Message {
 	about := exit.About(code)
 	return Message{Happened: happened, Safe: about.Safe, Do: about.Do}
 }
 
-// sentence returns the error's text without the words that its exit code adds anyway.
+// sentence returns the error's text without the words that repeat its exit code.
 func sentence(err error) string {
 	return strings.ReplaceAll(cli.OneLine(err.Error()), ": "+durable.ErrStorage.Error(), "")
 }
 
-// Text formats the message as lines: what happened, what is safe, and what to do with the exit code. width is the width
-// of a terminal, which wraps lines and leaves out the detail; 0: not a terminal.
+// Text formats the message as lines: what happened, what is safe, and what to do with the exit code. The argument width
+// is the width of a terminal: lines are wrapped, and the detail is left out. It is 0 if the output is not a terminal.
 func (m Message) Text(code, width int) string {
 	lines := []string{"spendsync: " + m.Happened}
 	if m.Detail != "" && m.Detail != m.Happened && width == 0 {

@@ -28,7 +28,7 @@ func Run(r *job.Result) Message {
 	return m
 }
 
-// storeState describes what readers have after a run.
+// storeState describes what readers of the store see after a run.
 func storeState(r *job.Result) string {
 	row := r.Run
 	switch {

@@ -1,3 +1,3 @@
-// Package metrics is what a run, a push, a pull and a verified backup report to Prometheus: by a file for a textfile
-// collector, or to a Pushgateway.
+// Package metrics reports to Prometheus about a run, a push, a pull and a verified backup, by a file for a textfile
+// collector or through a Pushgateway.
 package metrics

@@ -21,17 +21,17 @@ import (
 	"spendsync/schema"
 )
 
-// Metric is one gauge of the last run. All are gauges: a run is a process of its
-// own, and a count that starts at zero with each is not a counter.
+// Metric is one gauge of the last run. All metrics are gauges: each run is a separate process, and a count that starts
+// at zero in each process is not a counter for Prometheus.
 type Metric struct {
 	Name, Help string
 	Label      string // in addition to the account; empty: none
-	// values returns the values by label value, which is empty for a metric without a label. An
-	// empty map means unknown.
+	// values maps the values of the label to the values of the metric. Without a label, the key is "". An empty map
+	// means that the value is unknown.
 	values func(f *Inputs) map[string]float64
 }
 
-// All are the metrics that a run reports to Prometheus, in base units.
+// All lists the metrics that a run reports to Prometheus, in base units.
 var All = []Metric{
 	{"spendsync_last_run_timestamp_seconds", "When the last sync ended.", "",
 		func(f *Inputs) map[string]float64 {
@@ -150,24 +150,24 @@ func onlyMap(known bool, m map[string]float64) map[string]float64 {
 	return m
 }
 
-// Seconds is an instant as Prometheus takes it.
+// Seconds returns an instant in the form for Prometheus: seconds since 1970.
 func Seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-// dollars is for a gauge alone, which is a float whatever it shows.
+// dollars converts money to a float. Use it only for metrics, which are always floats.
 func dollars(m schema.Money) float64 { return float64(m) / float64(schema.Dollar) }
 
-// Inputs are what the metrics of a run are made from.
+// Inputs contains the data from which the metrics of a run are made.
 type Inputs struct {
 	Start, End  time.Time
 	Code        int
 	Failures    int
-	Run         schema.Run // what the run did; little of it where it ended early
+	Run         schema.Run // what the run did; incomplete if the run ended early
 	Expires     schema.Null[schema.Instant]
 	Ended       bool               // the job came to a result
-	Quarantined int                // days in quarantine then
+	Quarantined int                // days in quarantine at the end of the run
 	Unread      schema.Null[int64] // fields of the settings that were not understood
 
-	// Of the store, as far as it can be read.
+	// The fields below come from the store, as far as the store can be read.
 	Manifest *manifest.Manifest
 	Coverage []schema.DayCoverage
 	Success  schema.Instant
@@ -182,14 +182,14 @@ func (f *Inputs) ofManifest(v func(*manifest.Manifest) float64) map[string]float
 	return one(v(f.Manifest))
 }
 
-// Describe makes the facts a collector of Prometheus.
+// Describe implements [prometheus.Collector].
 func (f *Inputs) Describe(ch chan<- *prometheus.Desc) {
 	for _, m := range All {
 		ch <- m.desc()
 	}
 }
 
-// Collect reports the known values.
+// Collect implements [prometheus.Collector]. It reports the known values.
 func (f *Inputs) Collect(ch chan<- prometheus.Metric) {
 	for _, m := range All {
 		for label, v := range m.values(f) {
@@ -210,7 +210,7 @@ func (m Metric) desc() *prometheus.Desc {
 	return prometheus.NewDesc(m.Name, m.Help, labels, nil)
 }
 
-// ReadStore adds what the store knows. It takes no lock.
+// ReadStore adds the data from the store. It takes no lock.
 func (f *Inputs) ReadStore(dir, account string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil || !schema.AccountName.MatchString(account) {
@@ -218,7 +218,7 @@ func (f *Inputs) ReadStore(dir, account string) error {
 	}
 	m, err := manifest.ReadAccounts(durable.OS, dir, nil, account)
 	if errors.Is(err, durable.ErrEmpty) {
-		// Nothing is known yet: the whole reach is at stake.
+		// Nothing is stored yet: all days that the report still reaches are missing.
 		f.Coverage = manifest.NewAccount(job.ReachFrom(f.End)).Coverage(account, f.End)
 		return nil
 	}
@@ -243,12 +243,12 @@ func (f *Inputs) ReadStore(dir, account string) error {
 	return errors.Join(err, moneyErr)
 }
 
-// BreakKinds are those of the view mart.breaks.
+// BreakKinds lists the kinds of the view mart.breaks.
 var BreakKinds = []string{"conversions_stopped", "conversions_fell", "spend_jumped", "spend_fell",
 	"ctr_collapsed", "delivery_stopped"}
 
-// Breaks counts the campaigns that something broke at, by kind. A warehouse that is not there yet, or that a release
-// made which had no such view, has none to count.
+// Breaks counts the breaks in the account's campaigns, by kind. It returns nil if the view does not exist, because
+// there is no warehouse yet, or an older release made the warehouse.
 func Breaks(ctx context.Context, dir, account string, o duck.Options) (map[string]float64, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -278,7 +278,7 @@ func Breaks(ctx context.Context, dir, account string, o duck.Options) (map[strin
 	return counts, result.Close()
 }
 
-// lastMoney returns the last stored snapshot of the account's money.
+// lastMoney returns the last stored snapshot of the account's balance.
 func lastMoney(dir, account string, known *manifest.Account) (last schema.AccountSnapshot, err error) {
 	path := "parquet/" + schema.AccountSnapshots.Name + "/account=" + account + "/data.parquet"
 	if known.Files[path] == nil {
@@ -291,7 +291,7 @@ func lastMoney(dir, account string, known *manifest.Account) (last schema.Accoun
 	return rows[len(rows)-1], nil
 }
 
-// Help lists the metrics, for people.
+// Help returns the help text that lists the metrics.
 func Help() string {
 	var b strings.Builder
 	for _, m := range All {
