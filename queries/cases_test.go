@@ -32,7 +32,7 @@ import (
 //
 // Without calendar.csv the calendar has the days of 2025 to 2027 for the account acme.
 
-// usual contains the values of columns that a case leaves out and that can't be NULL.
+// usual contains values for columns that can't be NULL. They are used if a case leaves such a column out.
 var usual = map[string]string{
 	"account_id": "acme", "_run_id": "r1", "version_no": "1", "valid_from": "2026-10-01 00:00:00+00",
 	"valid_to":   "9999-12-31 00:00:00+00",
@@ -67,7 +67,8 @@ func TestViews_AnswerTheirCases(t *testing.T) {
 	t.Run("every view and column is in a case", func(t *testing.T) { w.everyColumnIsCompared(t, compared) })
 }
 
-// runCase answers one case in a session whose time zone is not Chicago's, so that answers that depend on it fail.
+// runCase answers one case in a session whose time zone is not Chicago's. An answer that depends on the time zone of
+// the session then fails.
 func (w *warehouse) runCase(t *testing.T, dir, name string, compared map[string]bool) {
 	c := readCase(t, dir)
 	expected := readTable(t, filepath.Join(dir, "expected.csv"))
@@ -136,7 +137,8 @@ func readCase(t *testing.T, dir string) *testCase {
 // constant matches a named constant in SQL that is not a published threshold.
 var constant = regexp.MustCompile(`[0-9.]+::DOUBLE /\* ([a-z_]+) \*/`)
 
-// at replaces now() by the time of the case, and constants by the values that the case sets.
+// at returns the SQL with now() replaced by the time of the case, and constants replaced by the values that the case
+// sets.
 func (c *testCase) at(sql string) string {
 	now, err := time.Parse(time.RFC3339, c.now)
 	if err != nil {
@@ -148,7 +150,8 @@ func (c *testCase) at(sql string) string {
 		}
 		return text
 	})
-	return strings.ReplaceAll(sql, "now()", fmt.Sprintf("to_timestamp(%d)", now.Unix())) // also valid inside a string
+	// The replacement is also valid inside a string.
+	return strings.ReplaceAll(sql, "now()", fmt.Sprintf("to_timestamp(%d)", now.Unix()))
 }
 
 // question returns the SQL of the case's view, macro or ready question.
@@ -168,7 +171,8 @@ func (c *testCase) question(t *testing.T, name string) string {
 			return "SELECT * FROM " + v.Schema + "." + name + parenthesize(c.macro)
 		}
 	}
-	// The models of the dbt package for other platforms' packages: what dbt puts into them is the name of a table.
+	// The name is that of a dbt model for use with packages of other platforms. The references in such a model are
+	// replaced by names of tables.
 	b, err := os.ReadFile(filepath.Join("dbt", "models", "spendsync__"+name+".sql"))
 	if err != nil {
 		t.Fatalf("there is no question, model or macro %s", name)
@@ -215,8 +219,8 @@ func (c *testCase) arguments(name string) []any {
 	return args
 }
 
-// warehouse has all tables. They are empty except for the calendar. A case fills them in a transaction that is rolled
-// back.
+// warehouse has all tables. The tables are empty except for the calendar. A case fills the tables in a transaction that
+// is rolled back.
 type warehouse struct {
 	*sql.DB
 }
@@ -244,8 +248,8 @@ func newWarehouse(t *testing.T) *warehouse {
 	return w
 }
 
-// fill begins a transaction, inserts the case's rows and makes the models that the question needs; all models if it is
-// empty.
+// fill begins a transaction, inserts the case's rows and makes the models that the question needs. If the question is
+// empty, it makes all models.
 func (w *warehouse) fill(t *testing.T, c *testCase, question string) {
 	t.Helper()
 	w.exec(t, "BEGIN")
@@ -258,10 +262,11 @@ func (w *warehouse) fill(t *testing.T, c *testCase, question string) {
 	w.make(t, c, question)
 }
 
-// make makes the models that a question needs from the present rows, in their order; all models if it is empty.
+// make makes the models that a question needs from the present rows, in the order of the models. If the question is
+// empty, it makes all models.
 func (w *warehouse) make(t *testing.T, c *testCase, question string) {
 	t.Helper()
-	values := maps.Clone(c.thresholds) // the others are constants, which at replaces
+	values := maps.Clone(c.thresholds) // thresholds without the constants, which the method at replaces
 	maps.DeleteFunc(values, func(name, _ string) bool {
 		return !slices.ContainsFunc(queries.Thresholds(), func(t queries.Threshold) bool { return t.Name == name })
 	})
@@ -273,7 +278,7 @@ func (w *warehouse) make(t *testing.T, c *testCase, question string) {
 	for _, name := range reference.FindAllString(question, -1) {
 		needed[name] = true
 	}
-	for _, v := range slices.Backward(views) { // each comes after those that it reads
+	for _, v := range slices.Backward(views) { // each view comes after the views that it reads
 		if needed[v.Schema+"."+v.Name] {
 			for _, name := range v.Reads() {
 				needed[name] = true
@@ -312,10 +317,10 @@ func (w *warehouse) exec(t *testing.T, statement string) {
 // fixture contains rows of a table.
 type fixture struct {
 	name string
-	rows [][]cell // the first are the columns' names
+	rows [][]cell // the first row has the names of the columns
 }
 
-// insert inserts the rows, with usual values in the columns that they leave out.
+// insert inserts the rows. Columns that the rows lack get the values in the map usual.
 func (f *fixture) insert(t *testing.T, w *warehouse) {
 	t.Helper()
 	i := slices.IndexFunc(schema.Tables, func(s *schema.Table) bool { return s.FullName() == f.name })

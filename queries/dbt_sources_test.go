@@ -95,7 +95,7 @@ func dbtSources(t *testing.T, parquet bool) (sources []dbtSource) {
 	return sources
 }
 
-// dbtTableOf returns a table with its tests: columns are not NULL where they must not be, and the key is unique.
+// dbtTableOf returns a table with its dbt tests: columns that must not be NULL have no NULL, and the key is unique.
 func dbtTableOf(table *schema.Table) dbtTable {
 	d := dbtTable{Name: table.Name, Description: table.Doc}
 	d.Tests = []any{map[string]any{"spendsync.key_is_unique": map[string]any{
@@ -108,7 +108,7 @@ func dbtTableOf(table *schema.Table) dbtTable {
 		d.Columns = append(d.Columns, column)
 	}
 	if table == schema.Coverage.Table {
-		// The freshness of the report is that of the newest proven read of a day.
+		// The freshness of the report is the time of the newest proven read of any day.
 		after := func(hours int) map[string]any { return map[string]any{"count": hours, "period": "hour"} }
 		d.Config = map[string]any{"loaded_at_field": "last_read_at",
 			"freshness": map[string]any{"warn_after": after(3), "error_after": after(24)}}
@@ -223,7 +223,7 @@ func TestDbt_ModelsAreTheViews(t *testing.T) {
 		}
 		lines := strings.SplitAfter(view, "\n")
 		for i, line := range lines {
-			if !strings.HasPrefix(line, "-- ") { // dbt sees what is in braces in comments, too
+			if !strings.HasPrefix(line, "-- ") { // drop comments, because dbt also interprets braces in comments
 				lines[i] = tableOf.ReplaceAllStringFunc(line, func(table string) string {
 					return dbtNameOf(t, name, table)
 				})
@@ -247,7 +247,7 @@ func TestDbt_ModelsAreTheViews(t *testing.T) {
 	}
 }
 
-// dbtNameOf returns the dbt reference to a table or view: to a model or a source of the package.
+// dbtNameOf returns the dbt reference to a table or view: either to a model or to a source of the package.
 func dbtNameOf(t *testing.T, model, asked string) string {
 	t.Helper()
 	space, bare, _ := strings.Cut(asked, ".")

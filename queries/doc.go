@@ -31,8 +31,8 @@
 //	-- Alone: TEXT                          (of a ready question whose first row is a total: what it means if no
 //	                                         other row follows)
 //
-// Every column of main and mart has a comment in the warehouse: from the model's file, else from columns.csv, else from
-// the stored table that it comes from.
+// Every column of main and mart has a comment in the warehouse. The comment is taken from the model's file, else from
+// columns.csv, else from the stored table that has the column.
 //
 // Rules for every model:
 //

@@ -14,14 +14,14 @@ import (
 	"spendsync/queries"
 )
 
-// lagged generates accounts whose conversions keep arriving for days, and that are read every morning. dearer is the
-// factor by which the cost of a conversion rose in the last seven days.
+// lagged generates accounts whose conversions keep arriving for days. The accounts are read every morning. The field
+// dearer is the factor by which the cost of a conversion rose in the last seven days.
 type lagged struct {
 	seed                      uint64
 	accounts, campaigns, days int
 	conversions               float64 // per campaign and day
 	dearer                    float64
-	account                   string // prefix of their names
+	account                   string // prefix of the names of the accounts
 }
 
 // write fills the tables as daily syncs would have: the present numbers, every restatement, and the reads. The bid of
@@ -61,7 +61,7 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 				var arrivals []time.Time
 				for range poisson(rng, rate) {
 					clicked := day.Add(6 * time.Hour).Add(time.Duration(rng.Float64()*24*3600) * time.Second)
-					delay := rng.ExpFloat64() * 60 // hours, of every second one
+					delay := rng.ExpFloat64() * 60 // in hours, for every second conversion
 					if rng.IntN(2) == 0 {
 						delay = rng.ExpFloat64()
 					}
@@ -86,7 +86,7 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 				rows = append(rows, []driver.Value{account, date, fmt.Sprint("c", c), spend, int64(was)})
 			}
 		}
-		changed := lastDay.AddDate(0, 0, -7).Add(20 * time.Hour) // within the eighth last day
+		changed := lastDay.AddDate(0, 0, -7).Add(20 * time.Hour) // on the eighth day from the end
 		for c := range l.campaigns {
 			if c%2 == 1 { // unchanged: the control group
 				campaigns = append(campaigns, fmt.Sprintf("('%s', 'c%d', 1, '2026-09-01 00:00:00+00', '9999-12-31 "+
@@ -140,8 +140,8 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 }
 
 // TestComparisons_AtEqualAge checks the comparisons of the last week, and of days before and after a change of
-// settings. In one group of accounts nothing happened except that conversions arrive late; in the other a conversion
-// did become dearer.
+// settings. In one group of accounts, the only effect is that conversions arrive late. In the other group, a conversion
+// really became more expensive.
 func TestComparisons_AtEqualAge(t *testing.T) {
 	w := newWarehouse(t)
 	ask, err := queries.Find("last_week")
@@ -194,7 +194,7 @@ func TestComparisons_AtEqualAge(t *testing.T) {
 	}
 }
 
-// campaignsAtEqualAge checks campaign_performance with the same accounts.
+// campaignsAtEqualAge checks the view campaign_performance with the accounts of the test above.
 func (w *warehouse) campaignsAtEqualAge(t *testing.T) {
 	r := w.rows(t, `SELECT substr(account_id, 1, 4), count(*), count(*) FILTER (WHERE change_verdict IN ('dearer',
 		'cheaper')), avg(cpa_change)

@@ -10,9 +10,10 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestVerdicts_OfOneLife follows three campaigns with a target CPA of 20 dollars for fifty days. The one with a CPA of
-// 10 never gets the verdict loses; the one with 50 never gets pays, and gets loses once it has spent enough. The
-// tracking of the third breaks on day 36: it pays before, and has no verdict as soon as too few conversions arrive.
+// TestVerdicts_OfOneLife follows three campaigns with a target CPA of 20 dollars for fifty days. The campaign with a
+// CPA of 10 never gets the verdict "loses". The campaign with a CPA of 50 never gets "pays", and gets "loses" once it
+// has spent enough. The tracking of the third campaign breaks on day 36: before, its verdict is "pays", and as soon as
+// too few conversions arrive it has no verdict.
 func TestVerdicts_OfOneLife(t *testing.T) {
 	w := newWarehouse(t)
 	first := schema.NewDate(2026, 9, 21)

@@ -26,9 +26,9 @@ var verdictColumns = map[string]struct {
 	"breaks":                  {"kind", nil},
 }
 
-// TestViews_SayNothingOfLittle asks every view and question of accounts about which next to nothing is known. None may
-// fail, return an infinity or NaN, or give advice. Planning the queries takes most of the time, so one store contains
-// an account for each such case.
+// TestViews_SayNothingOfLittle runs every view and question on accounts with hardly any data. No query may fail, return
+// an infinity or NaN, or give advice. Planning the queries takes most of the time, so one store contains an account for
+// each such case.
 func TestViews_SayNothingOfLittle(t *testing.T) {
 	w := newWarehouse(t)
 	w.simulate(t, &market{}, "")
@@ -36,7 +36,7 @@ func TestViews_SayNothingOfLittle(t *testing.T) {
 	t.Run("an empty store", w.sayNothing)
 }
 
-// sayNothing asks every view and every ready question.
+// sayNothing runs every view and every ready question, and checks that no answer has advice.
 func (w *warehouse) sayNothing(t *testing.T) {
 	t.Helper()
 	views, err := queries.Views(nil)
@@ -44,7 +44,7 @@ func (w *warehouse) sayNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	noon := &testCase{now: noon}
-	answers := map[string]map[string][]string{} // of views, by column
+	answers := map[string]map[string][]string{} // of the views, by view and column
 	for _, v := range views {
 		if v.Parameters == "" {
 			answers[v.Name] = w.wantNumbers(t, v.Schema+"."+v.Name, "SELECT * FROM "+v.Schema+"."+v.Name)

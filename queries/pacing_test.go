@@ -13,14 +13,13 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// hoursRead is a simulated service that was read hourly during its last days. The test knows how each of these days
-// ended.
+// hoursRead is a simulated service whose last days were read hourly. The test knows how each of these days ended.
 type hoursRead struct {
 	service *adsim.Service
 	first   schema.Date
-	days    int // the test asks about the last ones before they are over
+	days    int // the test asks about the last days at times when these were not over
 	limits  *time.Location
-	ended   map[string]float64 // by date of the limits and campaign
+	ended   map[string]float64 // spend of each day, by campaign and date in the zone limits
 }
 
 // spentBy returns the sums of a day by campaign, as the service states them at an instant.
@@ -36,8 +35,8 @@ func (h *hoursRead) spentBy(d schema.Date, at time.Time) map[string]adsim.Measur
 	return sums
 }
 
-// write fills the tables as hourly syncs would have, except that each campaign gets a limit that some of its days
-// exceed.
+// write fills the tables as hourly syncs would have, except that each campaign gets a daily limit that its spend
+// exceeds on some days.
 func (h *hoursRead) write(t *testing.T, w *warehouse) {
 	t.Helper()
 	var rows, lines [][]driver.Value
@@ -89,7 +88,7 @@ func (h *hoursRead) write(t *testing.T, w *warehouse) {
 	(&fixture{"campaign_delivery_history", deliveries}).insert(t, w)
 }
 
-// stand removes everything from the tables that came after an instant of a day.
+// stand sets the tables back to an instant of a day: it removes all rows that were stored later.
 func (h *hoursRead) stand(t *testing.T, w *warehouse, d schema.Date, at time.Time) {
 	t.Helper()
 	day, now := "DATE '"+d.String()+"'", "TIMESTAMPTZ '"+at.UTC().Format(time.RFC3339)+"'"
@@ -106,9 +105,10 @@ func (h *hoursRead) stand(t *testing.T, w *warehouse, d schema.Date, at time.Tim
 	w.make(t, &testCase{now: "2026-11-13T23:59:00Z"}, "mart.daily_pacing")
 }
 
-// TestPacing_HoldsToTheDiary asks several times on several days how each campaign's day will end, and compares with how
-// it did end. At most 5 % of the verdicts may be wrong, and a straight line must be wrong more often. Without a curve
-// of the day there must be no projection, and without a verdict on the campaign's CPA no advice that costs money.
+// TestPacing_HoldsToTheDiary asks several times on several days how each campaign's day will end, and compares the
+// answers with how the day did end. At most 5 % of the verdicts may be wrong, and projecting a straight line must be
+// wrong more often. If the typical course of a day is not known, there must be no projection. If there is no verdict on
+// the campaign's CPA, there must be no advice that costs money.
 func TestPacing_HoldsToTheDiary(t *testing.T) {
 	schematest.Long(t)
 	holdPacing(t, schema.Chicago(), 20, 17, 14, 11, 8)
@@ -116,7 +116,7 @@ func TestPacing_HoldsToTheDiary(t *testing.T) {
 
 func holdPacing(t *testing.T, limits *time.Location, hours ...int) {
 	w := newWarehouse(t)
-	// The clocks change within: the first day of November has 25 hours.
+	// The clocks change in this period: the first day of November has 25 hours.
 	h := &hoursRead{first: schema.NewDate(2026, 10, 29), days: 16, limits: limits, service: adsim.New(adsim.Config{
 		Campaigns: 40, CreativesPerCampaign: 3, Sources: 200, RowsPerDay: 900, RateLimit: -1,
 		FreezeRestatements: true})}
@@ -124,7 +124,7 @@ func holdPacing(t *testing.T, limits *time.Location, hours ...int) {
 	defer w.exec(t, "ROLLBACK")
 	h.write(t, w)
 	var judged, wrong, straightJudged, straightWrong, silent float64
-	// Latest first, because each step deletes everything after its instant.
+	// Begin with the latest instant, because each step deletes everything after its instant.
 	for d := h.first + schema.Date(h.days) - 1; d >= h.first+schema.Date(h.days)-3; d-- {
 		for _, hour := range hours {
 			at := d.Start().Add(time.Duration(hour)*time.Hour + 7*time.Minute)

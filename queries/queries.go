@@ -20,7 +20,7 @@ var files embed.FS
 
 // Query is a model, a macro or a ready question.
 type Query struct {
-	Schema   string // of models and macros; "main" for macros
+	Schema   string // schema of a model or macro, always "main" for macros; empty for ready questions
 	Name     string // file name without .sql
 	Question string
 	Trap     string            // how the answer is easily misread
@@ -30,7 +30,7 @@ type Query struct {
 
 	// Of models.
 	IsTable bool // made as a table at each publication; otherwise a view
-	ByMonth bool // the rows of a month depend on the days of that month only
+	ByMonth bool // the rows of a month depend only on the days of that month
 
 	// Of macros.
 	Parameters string // separated by commas
@@ -40,7 +40,7 @@ type Query struct {
 	Params []Param
 	None   string // what it means if the answer has no row
 	Alone  string // if the first row is a total: what it means if no other row follows
-	Days   string // SQL condition over main.spend AS s and main.today AS t that selects the days of the answer
+	Days   string // selects the days of the answer: an SQL condition on main.spend AS s and main.today AS t
 }
 
 // Param is a parameter of a ready question. In the SQL, its name follows a dollar sign.
@@ -49,8 +49,8 @@ type Param struct {
 	Over               bool // an SQL condition, which is inserted as text instead of bound as a value
 }
 
-// WithConditions returns the SQL with the conditions inserted: the given ones, else the defaults. It does not check
-// them; whoever runs the statement must limit what it can read.
+// WithConditions returns the SQL with all conditions inserted. A condition that is not given has its default. The
+// conditions are not checked, so the caller must limit what the statement can read.
 func (q Query) WithConditions(given map[string]string) string {
 	sql := q.SQL
 	for _, p := range q.Params {
@@ -74,8 +74,8 @@ type Threshold struct {
 // Asks returns the ready questions, sorted by name.
 func Asks() []Query { return read("asks", "") }
 
-// Views returns the models and macros of a warehouse, each after those that it reads. values replaces defaults of
-// [Thresholds]; an unknown name, or a value that is not a number, is an error.
+// Views returns the models and macros of a warehouse. Each one comes after the models and macros that it reads. The
+// argument values replaces defaults of [Thresholds]; an unknown name, or a value that is not a number, is an error.
 func Views(values map[string]string) ([]Query, error) {
 	t, err := thresholds(values)
 	if err != nil {
@@ -90,7 +90,7 @@ func Views(values map[string]string) ([]Query, error) {
 var ordered = sync.OnceValue(func() []Query {
 	t, err := thresholds(nil)
 	if err != nil {
-		panic(err) // impossible: only given values can be refused
+		panic(err) // impossible: only values of the user can be refused
 	}
 	all := inOrder(append(written(), t))
 	moving := map[string]bool{}
@@ -105,11 +105,13 @@ var ordered = sync.OnceValue(func() []Query {
 	return slices.Concat(Functions(), all, []Query{examples()})
 })
 
-// moves matches SQL whose result changes although no stored data does: the clock, and tables in which a run records its
-// own reads. A model with such SQL, or one that reads such a model, is a view; all others are tables.
+// moves matches SQL whose result may change although the stored data does not change: now(), and tables in which each
+// run records its own reads. A model with such SQL is a view, and so is a model that reads such a view. All other
+// models are tables.
 var moves = regexp.MustCompile(`\bnow\(\)|\bops\.(entity_read|note|refused_row|unknown_field|file)\b`)
 
-// byMonth are the tables that have [Query.ByMonth]. A publication makes only their changed months again.
+// byMonth lists the tables that have [Query.ByMonth]. A publication makes only the changed months of these tables
+// again.
 var byMonth = []string{"mart.revenue", "int.creative_spend"}
 
 // written returns the models and macros that have their own file.
@@ -127,8 +129,8 @@ func (q Query) Reads() []string {
 // function matches a macro of functions.sql with the comment line above it.
 var function = regexp.MustCompile(`(?m)^-- (.+)\nCREATE MACRO ([a-z_]+)\(([a-z, ]+)\) AS ([^;]+);$`)
 
-// Functions returns the scalar macros. Each is NULL outside its domain, where DuckDB's own function would fail the
-// query.
+// Functions returns the scalar macros. Each macro returns NULL outside its domain. DuckDB's own functions would make
+// the query fail there.
 func Functions() (all []Query) {
 	b, err := files.ReadFile("functions.sql")
 	if err != nil {
@@ -159,7 +161,7 @@ func Thresholds() []Threshold {
 	return all
 }
 
-// thresholds returns the model int.threshold, with values in place of defaults.
+// thresholds returns the model int.threshold. The given values replace the defaults.
 func thresholds(values map[string]string) (Query, error) {
 	names := map[string]bool{}
 	var rows []string
@@ -194,8 +196,8 @@ func thresholds(values map[string]string) (Query, error) {
 }
 
 // examples returns the model int.example: the ready questions with the defaults of their parameters, and the questions
-// of examples.sql. It must be last in the order of models: its texts contain names of models, but it does not read
-// these.
+// of examples.sql. This model must be last in the order of models: its texts contain names of models, but it does not
+// read these models.
 func examples() Query {
 	var rows []string
 	add := func(texts ...string) {
@@ -228,8 +230,8 @@ func examples() Query {
 	}
 }
 
-// With returns the SQL of a ready question with its parameters replaced by the given values, or by the defaults of
-// those that are missing or empty.
+// With returns the SQL of a ready question with its parameters replaced by the given values. A parameter whose value is
+// missing or empty is replaced by its default.
 func (q Query) With(given map[string]string) string {
 	values := map[string]string{}
 	for _, p := range q.Params {
@@ -279,7 +281,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 // reference matches the name of a table or model in SQL.
 var reference = regexp.MustCompile(`\b(?:main|int|mart|ops)\.[a-z_0-9]+`)
 
-// inOrder returns the queries in their given order, except that each one comes after those that it reads.
+// inOrder returns the queries in the given order, except that each query comes after the queries that it reads.
 func inOrder(all []Query) []Query {
 	byName := map[string]*Query{}
 	for i, q := range all {
@@ -306,7 +308,8 @@ func inOrder(all []Query) []Query {
 	return ordered
 }
 
-// read parses the files of a folder. It panics on errors, which embedded files can't cause at run time.
+// read parses the files of a folder. It panics on errors. These cannot occur at run time, because the files are
+// embedded and tested.
 func read(dir, schema string) []Query {
 	entries, err := fs.ReadDir(files, dir)
 	if err != nil {

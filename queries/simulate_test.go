@@ -12,18 +12,18 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 )
 
-// market is a simulated account: its rows are drawn at random with rates that the test chooses, so that verdicts can be
-// compared with these rates.
+// market is a simulated account. Its rows are drawn at random with rates that the test chooses, so that the test can
+// compare verdicts with these rates.
 type market struct {
 	seed                                uint64
 	campaigns, creatives, sources, days int
 	impressions, ctr, cvr, cpc          float64
-	targetCPA                           float64 // 0: none is set
-	// effect multiplies impressions, CTR and CVR of a creative at a source on a day,
-	// counted from the oldest; nil: nothing has any effect.
+	targetCPA                           float64 // 0: no target
+	// effect returns factors for the impressions, CTR and CVR of a creative at a source on a day. Days are counted from
+	// the oldest day. nil means that all factors are 1.
 	effect func(campaign, creative, source, day int) (impressions, ctr, cvr float64)
-	// dayNoise is how much the impressions of a campaign vary by day, and rateNoise how
-	// much its CVR does for all its sources alike, as shares.
+	// dayNoise and rateNoise are the daily random variations of a campaign, as shares: dayNoise of its impressions,
+	// rateNoise of its CVR, equally for all its sources.
 	dayNoise, rateNoise float64
 }
 
@@ -105,8 +105,8 @@ func factor(seed uint64, spread float64, parts ...int) float64 {
 	return math.Exp(spread * rand.New(rand.NewPCG(key, 5)).NormFloat64())
 }
 
-// restless is a market in which much changes, but no creative tires and all sources convert equally well: sources
-// differ in CTR, grow and shrink, and the CTR of entire campaigns rises and falls.
+// restless returns a market in which much changes: sources differ in CTR, grow and shrink, and the CTR of entire
+// campaigns rises and falls. But no creative tires, and all sources convert equally well.
 func restless(seed uint64) *market {
 	m := &market{seed: seed, campaigns: 8, creatives: 6, sources: 10, days: 60, impressions: 260, ctr: 0.02, cvr: 0.05,
 		cpc: 0.2, targetCPA: 4, dayNoise: 0.2, rateNoise: 0.1}
@@ -117,7 +117,7 @@ func restless(seed uint64) *market {
 	return m
 }
 
-// followed is a time at which the days count as read again often enough, although the reads are not simulated.
+// followed is a case in which the days count as read again often enough, although the reads are not simulated.
 var followed = &testCase{now: noon, thresholds: map[string]string{"curve_needed": "0"}}
 
 // simulate begins a transaction with the market, and makes the models that a question needs.
@@ -128,7 +128,7 @@ func (w *warehouse) simulate(t *testing.T, m *market, question string) {
 	w.make(t, followed, question)
 }
 
-// load appends rows to a table of its own, called loaded, from which a statement takes them.
+// load appends rows to a temporary table called loaded, and runs a statement that copies them from there.
 func (w *warehouse) load(t *testing.T, columns string, rows [][]driver.Value, statement string) {
 	t.Helper()
 	w.exec(t, "CREATE OR REPLACE TABLE main.loaded ("+columns+")")

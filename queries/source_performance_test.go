@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSourcePerformance_TheMacroAnswersAsTheView compares the macro and the view: the view can't call the macro, so
-// each has its own sums.
+// TestSourcePerformance_TheMacroAnswersAsTheView compares the macro and the view: the view can't call the macro, so the
+// sums are computed in both.
 func TestSourcePerformance_TheMacroAnswersAsTheView(t *testing.T) {
 	w := newWarehouse(t)
 	c := readCase(t, filepath.Join("..", "testdata", "queries", "source_performance", "known_days_of_two_accounts"))

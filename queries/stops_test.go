@@ -10,12 +10,12 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// aCampaign is the true history of a campaign: when it was paused and resumed, and what it spent. The views are
-// compared with it.
+// aCampaign is the true history of a campaign: when the campaign was paused and resumed, and what it spent. The test
+// compares the views with this history.
 type aCampaign struct {
 	id       string
-	switched []time.Time // paused, resumed, paused and so on; it begins active
-	leaks    bool        // it spends although it is paused
+	switched []time.Time // instants of pause, resume, pause and so on; the campaign is active at first
+	leaks    bool        // the campaign spends while it is paused
 }
 
 // activeAt reports whether the campaign was active at an instant.
@@ -50,9 +50,9 @@ func (c *aCampaign) versions(looks []time.Time) (rows [][]cell) {
 	return rows
 }
 
-// TestStops_NothingThatRanIsALeak pauses and resumes campaigns at instants that the views do not see, and reads them
-// now and then. What a campaign spent while it was active must never be called a leak, however rare the reads are, and
-// what it spent despite a stop must be found.
+// TestStops_NothingThatRanIsALeak pauses and resumes campaigns at instants that the views do not see, and reads the
+// campaigns now and then. Spend while a campaign was active must never be called a leak, even if reads are rare. Spend
+// while a campaign was stopped must be found.
 func TestStops_NothingThatRanIsALeak(t *testing.T) {
 	w := newWarehouse(t)
 	day := func(d int) time.Time { return time.Date(2026, 11, d, 6, 0, 0, 0, time.UTC) } // midnight in Chicago
@@ -70,7 +70,7 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 		"a gap of four days":  every(1, func(at time.Time) bool { return at.After(day(9)) && at.Before(day(13)) }),
 		"none since the 16th": every(6, func(at time.Time) bool { return at.After(day(16)) }),
 	}
-	// hours of a stop
+	// the minimum length of a stop, in hours
 	shortest := map[string]int{"hourly": 2, "daily": 25, "a gap of four days": 2, "none since the 16th": 7}
 	for name, looks := range schedules {
 		if name != "none since the 16th" && !schematest.All() {
@@ -82,7 +82,7 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 			for i := range 30 {
 				c := &aCampaign{id: fmt.Sprintf("c%02d", i), leaks: i%10 == 9}
 				for at := day(3); len(c.switched) < 6; {
-					// A resume and a pause between two reads leave no trace.
+					// If a campaign is resumed and paused between two reads, this leaves no trace.
 					at = at.Add(time.Duration(shortest[name]+rng.IntN(90)) * time.Hour).
 						Add(time.Duration(rng.IntN(60)) * time.Minute)
 					if c.leaks && len(c.switched) == 1 {
@@ -100,7 +100,7 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 				runs = append(runs, cells(fmt.Sprint("r", i), at.Format(time.RFC3339), "30"))
 			}
 			coverage := [][]cell{cells("report_date", "state", "first_read_at", "last_read_at")}
-			ran := map[string]bool{} // campaign and day of which any minute was active
+			ran := map[string]bool{} // campaigns and days with at least one active minute
 			stopped := map[string]bool{}
 			last := looks[len(looks)-1].Add(time.Minute)
 			if last.Before(day(19)) {
@@ -151,7 +151,7 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 			leaks := 0
 			for _, c := range campaigns {
 				for d := 3; c.leaks && d < 20; d++ {
-					// A stop is known from the first read after it to the last read.
+					// The views know of a stop from the first read after the stop to the last read.
 					date := day(d).Format(time.DateOnly)
 					if !c.activeAt(day(d-3)) && d > 6 && looks[len(looks)-1].After(day(d+1)) && stopped[c.id+date] {
 						if leaks++; !found[c.id+date] && name != "a gap of four days" {
@@ -167,9 +167,9 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 	}
 }
 
-// checkStatuses compares campaign_day with the true history. The status at the end of a day must be right, unless it is
-// marked as assumed, or was changed and changed back between two reads, which leaves no trace. It returns the number of
-// marked days.
+// checkStatuses compares campaign_day with the true history. The status at the end of a day must be right. Two
+// exceptions are allowed: the status is marked as assumed, or it was changed and changed back between two reads, which
+// leaves no trace. checkStatuses returns the number of days that are marked as assumed.
 func (w *warehouse) checkStatuses(t *testing.T, campaigns []*aCampaign, looks []time.Time) (assumed int) {
 	t.Helper()
 	byID := map[string]*aCampaign{}

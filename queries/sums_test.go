@@ -8,8 +8,9 @@ import (
 	"spendsync/queries"
 )
 
-// TestWhichCampaignsPay_AddsUp adds a campaign of net credits, and one without spend whose conversions are unknown.
-// However many campaigns are shown, the first row must be the sum of the others, and of the rows of spend_daily.
+// TestWhichCampaignsPay_AddsUp adds a campaign whose credits exceed its spend, and a campaign without spend whose
+// conversions are unknown. For any number of shown campaigns, the first row must be the sum of the other rows, and of
+// the rows of spend_daily.
 func TestWhichCampaignsPay_AddsUp(t *testing.T) {
 	w := newWarehouse(t)
 	q, err := queries.Find("which_campaigns_pay")

@@ -99,7 +99,7 @@ func (c *call) configure(ctx context.Context) (err error) {
 // startLog starts the log, as text or in JSON.
 func (c *call) startLog(asJSON bool) {
 	var level slog.Level
-	// cannot fail: the configuration was checked; an empty text leaves the level at info
+	// This cannot fail, because the configuration was checked. An empty text leaves the level at info.
 	_ = level.UnmarshalText([]byte(c.cfg.LogLevel))
 	if c.cfg.LogLevel == "" && cli.IsTerminal(c.stderr) {
 		level = slog.LevelWarn // the bar shows what info lines would

@@ -23,19 +23,19 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// The stores of the versions that can be upgraded lie in testdata/stores, packed,
-// each under the version of its schema and of its manifest. The newest is made by
+// testdata/stores contains packed stores of all versions that can be upgraded. The file name has the version of the
+// schema and of the manifest. The newest store is made by
 //
 //	go test ./cmd/spendsync -run TestOldStores_AreKept -update-stores
 //
-// which writes the store of this version, if there is none yet. The others are never
-// made again: they are what users have.
+// which writes the store of this version, if there is none yet. The other stores are never made again, because they
+// stand for the stores that users have.
 var updateStores = flag.Bool("update-stores", false, "write the store of this version to testdata/stores")
 
 const storesDir = "../../testdata/stores"
 
-// oldNow is when a kept store was made: its days are in reach at this moment only.
-// oldAccount is the service's account behind it.
+// oldNow is the instant at which the kept stores were made. Only at this instant can the service still report their
+// days. oldAccount configures the service's account for these stores.
 var oldNow = time.Date(2026, time.November, 21, 18, 0, 0, 0, time.UTC)
 
 func oldAccount(c *adsim.Config) {
@@ -45,7 +45,7 @@ func oldAccount(c *adsim.Config) {
 // oldestStore is the kept store of the oldest version that can be upgraded.
 const oldestStore = "v10-3.tar.zst"
 
-// TestOldStores_AreKept holds that the store of this version is kept: v10-3 is that of
+// TestOldStores_AreKept checks that testdata/stores has a store of this version. The name v10-3, for example, means
 // schema 10 with a manifest of format 3.
 func TestOldStores_AreKept(t *testing.T) {
 	path := filepath.Join(storesDir, fmt.Sprintf("v%d-%d.tar.zst", schema.Version, manifest.Format))
@@ -58,7 +58,7 @@ func TestOldStores_AreKept(t *testing.T) {
 	w := newWorld(t, oldAccount).withMarts()
 	w.service.SetNow(oldNow)
 	w.must("sync")
-	// A restatement, so that there is one.
+	// The kept store must contain a restatement.
 	if err := w.service.Restate((w.today() - 5).String(), adsim.Restatement{Kind: "change", Row: 0}); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestOldStores_AreKept(t *testing.T) {
 	}
 }
 
-// packStore packs what is published of a store.
+// packStore packs the published files of a store.
 func packStore(dir, path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -107,15 +107,14 @@ func packStore(dir, path string) error {
 	return err
 }
 
-// TestOldStores_OpenMigrateAndVerify lets this version find each kept store: it
-// verifies as it is, answers, is synced, and then is of this version and holds what
-// it held.
+// TestOldStores_OpenMigrateAndVerify uses each kept store with this version: the store passes verify, answers questions
+// and is synced. Then it has this version and still the same data.
 func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 	stores, err := filepath.Glob(storesDir + "/*.tar.zst")
 	if err != nil || len(stores) == 0 {
 		t.Fatalf("%d stores: %v", len(stores), err)
 	}
-	if !schematest.All() { // the others take a part of the way of the oldest
+	if !schematest.All() { // the upgrade of the oldest store includes the steps of the others
 		stores = []string{filepath.Join(storesDir, oldestStore)}
 	}
 	for _, path := range stores {
@@ -128,7 +127,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 			}
 			w.service.SetNow(was.PublishedAt.Time().Add(time.Minute))
 			w.must("verify")
-			// The columns that the store has, but for the name.
+			// Ask for the columns that the old store has, without the campaign's name.
 			askSpend := "SELECT " + schema.SpendDaily.AsOf(was.SchemaVersion).SQLColumns("campaign_name") +
 				" FROM spend_daily ORDER BY ALL"
 			askChanges := "SELECT " + schema.SpendChanges.AsOf(was.SchemaVersion).SQLColumns() +
@@ -138,8 +137,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 				"creative_history ORDER BY ALL"
 			versions, creatives := w.ask("SELECT count(*) FROM campaign_history"), w.ask(ofCreatives)
 			runs := w.ask("SELECT count(*) FROM ops.run")
-			// Nothing is read of the service but what costs least, so that what was
-			// stored is what is looked at.
+			// Read as little as possible from the service, so that the test compares the data that was stored before.
 			w.env["YOUNG_DAYS"] = "1"
 			w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: w.today().String()})
 			if code, _, last := w.run("sync"); code != exit.Partial && code != exit.OK && code != exit.Unreachable {
@@ -170,7 +168,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 			if got := w.ask("SELECT count(*) FROM campaign_history"); got != versions {
 				t.Errorf("%s versions of campaigns, there were %s", got, versions)
 			}
-			// Columns that a table has gained are filled by the first read: no version.
+			// The first read fills the columns that a table has gained. This does not make a new version.
 			if got := w.ask(ofCreatives); got != creatives {
 				t.Errorf("the versions of creatives are\n%s\nand were\n%s", got, creatives)
 			}
@@ -181,8 +179,8 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 	}
 }
 
-// TestOldStores_OfOtherVersionsAreRefused finds stores of a version to come, and of one that was never released:
-// nothing changes, and the sentence says which spendsync can read them.
+// TestOldStores_OfOtherVersionsAreRefused tests stores of a future version, and of a version that was never released.
+// Nothing changes, and the message says which spendsync can read the store.
 func TestOldStores_OfOtherVersionsAreRefused(t *testing.T) {
 	w := newWorld(t, oldAccount)
 	loadtest.Unpack(t, filepath.Join(storesDir, oldestStore), w.dir)

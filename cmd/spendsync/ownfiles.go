@@ -16,7 +16,8 @@ import (
 	"spendsync/schema"
 )
 
-// ownFiles returns the function by which a run reads the operator's own files; nil if none are configured.
+// ownFiles returns the function with which a run reads the operator's own files. It returns nil if no files are
+// configured.
 func (r *runner) ownFiles(dir string) job.ReadOwn {
 	if len(r.cfg.Payouts) == 0 {
 		return nil
@@ -31,8 +32,8 @@ func (r *runner) ownFiles(dir string) job.ReadOwn {
 	}
 }
 
-// takeOwn runs the job of the operator's own files after a run that has published. The process ends with the graver of
-// the two exit codes.
+// takeOwn runs the job of the operator's own files after a run that has published. The process ends with the more
+// serious of the two exit codes.
 func (r *runner) takeOwn(ctx context.Context, j job.Job, result *job.Result) {
 	if j.Own == nil || !result.Run.Published || ctx.Err() != nil {
 		return

@@ -13,9 +13,9 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestPayouts_BecomeATableWithHistory: the operator's file is read by a sync, changes of
-// it make versions, and revenue follows. A file with a bad line costs nothing of the sync: it
-// ends with 4, names the line, and the payouts that are stored stand.
+// TestPayouts_BecomeATableWithHistory: a sync reads the operator's file, changes to the file make versions, and the
+// revenue is computed again. If the file has a bad line, the rest of the sync is not affected: the sync ends with 4 and
+// names the line, and the stored payouts stay.
 func TestPayouts_BecomeATableWithHistory(t *testing.T) {
 	w := newWorld(t, small).synced()
 	path := filepath.Join(t.TempDir(), "payouts.csv")
@@ -71,7 +71,7 @@ func TestPayouts_BecomeATableWithHistory(t *testing.T) {
 	w.wantAnswer(before, "FROM payout_history ORDER BY ALL")
 }
 
-// wantPayoutsChecked wants check to read the file as a sync would.
+// wantPayoutsChecked checks that the command check reads the file as a sync would.
 func (w *world) wantPayoutsChecked(code int, says string) {
 	w.t.Helper()
 	got, lines, _ := w.check()
@@ -86,7 +86,7 @@ func (w *world) wantPayoutsChecked(code int, says string) {
 	}
 }
 
-// wantRun wants an exit code of a command and a text in its last line.
+// wantRun runs a command, and checks its exit code and a text in its last line.
 func (w *world) wantRun(code int, says string, args ...string) {
 	w.t.Helper()
 	if got, _, last := w.run(args...); got != code || !strings.Contains(last, says) {
@@ -101,7 +101,8 @@ func (w *world) wantAnswer(want, question string) {
 	}
 }
 
-// exportWorld is a world with a file of a tracker's export, and campaigns and a source of the account.
+// exportWorld is a world with a tracker's export. It has IDs of campaigns and of a source of the account, for writing
+// the export.
 type exportWorld struct {
 	*world
 	path                    string
@@ -129,15 +130,15 @@ func (w *exportWorld) write(text string) {
 	}
 }
 
-// sync runs a sync later, with the export.
+// sync advances the clock and runs a sync with the export.
 func (w *exportWorld) sync(later time.Duration, code int, says string) {
 	w.t.Helper()
 	w.service.Advance(later)
 	w.wantRun(code, says, "sync")
 }
 
-// TestPayouts_ExportReplacesItsDays: a tracker's export beside the payouts becomes rows, in a run of its own; a newer
-// one replaces the days that it has, and the same one changes nothing.
+// TestPayouts_ExportReplacesItsDays: with a tracker's export in addition to the payouts, a separate run stores the rows
+// of the export. A newer export replaces the days that it contains. Reading the same export again changes nothing.
 func TestPayouts_ExportReplacesItsDays(t *testing.T) {
 	w := newExportWorld(t)
 	payouts := filepath.Join(t.TempDir(), "payouts.csv")
@@ -173,10 +174,11 @@ func TestPayouts_ExportReplacesItsDays(t *testing.T) {
 	w.wantAnswer(first+"2026-11-19|NULL|1|1|0|0|9.750000", all)
 }
 
-// TestPayouts_TheNewestWordWins: a day is replaced by the file's, also if its revenue falls. One that would lose rows
-// or most of its revenue is held until that is accepted. What was replaced is kept.
+// TestPayouts_TheNewestWordWins: a file replaces a stored day, even if the revenue of the day falls. If the day would
+// lose rows or most of its revenue, it is not replaced until a person accepts this. The replaced rows are kept.
 func TestPayouts_TheNewestWordWins(t *testing.T) {
-	schematest.Long(t) // package payouts has the days that are held, load what was replaced
+	// The tests of package payouts cover the days that are not replaced, the tests of load the replaced rows.
+	schematest.Long(t)
 	w := newExportWorld(t)
 	const head, day18 = "date,campaign,source,clicks,revenue\n", "2026-11-18,{C},{S},9,20\n2026-11-18,{D},{S},5,10.50\n"
 	w.write(head + day18 + "2026-11-19,{C},{S},7,7105.00\n")
@@ -186,10 +188,10 @@ func TestPayouts_TheNewestWordWins(t *testing.T) {
 	const whole = "2026-11-18|2|14|30.500000\n2026-11-19|1|7|7076.500000"
 	w.wantStored(whole)
 
-	w.write(head + day18 + "2026-11-19,{C},{S},7,70") // cut in its last number
+	w.write(head + day18 + "2026-11-19,{C},{S},7,70") // cut off in the last number
 	w.sync(time.Hour, exit.Partial, "2026-11-19 would lose 7006.50 of its revenue of 7076.50 by tracker.csv")
 	w.write(head + "2026-11-18,{C},{S},9,20\n2026-11-19,{C},{S},7,7076.50\n")
-	for range 2 { // no number of runs makes it right
+	for range 2 { // repeated runs do not change the result
 		w.sync(24*time.Hour, exit.Partial, "2026-11-18 would lose 1 of its 2 rows")
 	}
 	w.wantStored(whole)
@@ -204,17 +206,17 @@ func TestPayouts_TheNewestWordWins(t *testing.T) {
 	w.must("verify")
 }
 
-// wantStored wants the stored days with their rows, clicks and revenue.
+// wantStored checks the stored days, with their rows, clicks and revenue.
 func (w *exportWorld) wantStored(want string) {
 	w.t.Helper()
 	w.wantAnswer(want, "SELECT report_date, count(*), sum(clicks), sum(revenue) FROM tracker_daily GROUP BY ALL "+
 		"ORDER BY ALL")
 }
 
-// TestPayouts_OtherIDsAreRefused: of an export with the tracker's own IDs nothing is stored, and the message names the
-// column that fits.
+// TestPayouts_OtherIDsAreRefused: if an export has the tracker's own IDs, nothing is stored, and the message names the
+// column that has the service's IDs.
 func TestPayouts_OtherIDsAreRefused(t *testing.T) {
-	schematest.Long(t) // package payouts has the findings
+	schematest.Long(t) // the tests of package payouts cover the findings
 	w := newExportWorld(t)
 	w.write("Day,Campaign ID,Custom variable 1,Custom variable 2,Visits,Revenue\n" +
 		"2026-11-18,0b6f1d2c-3d51-4d7e-9d3f-6b1f2a7c9e10,{S},{C},1500,240.5\n")
@@ -235,8 +237,9 @@ func TestPayouts_OtherIDsAreRefused(t *testing.T) {
 	w.wantAnswer("240.500000", "SELECT sum(revenue) FROM tracker_daily")
 }
 
-// TestPayouts_WhatStaysWrongIsPublishedOnce: a file that stays wrong ends every sync in 4, and costs no generation and
-// no refused line but the first. ops.run has the end of each run, and a mended file ends it.
+// TestPayouts_WhatStaysWrongIsPublishedOnce: while a file stays wrong, every sync ends with 4, but only the first sync
+// publishes a generation and lists the refused lines. ops.run has the result of each run. After the file is corrected,
+// a sync ends with 0.
 func TestPayouts_WhatStaysWrongIsPublishedOnce(t *testing.T) {
 	w := newExportWorld(t)
 	good := "date,campaign,source,clicks,revenue\n"
@@ -272,8 +275,8 @@ func TestPayouts_WhatStaysWrongIsPublishedOnce(t *testing.T) {
 	w.must("verify")
 }
 
-// TestPayouts_NoFileHasNoNote: what is wrong with a file ends check as it ends a sync, until it is accepted. Once the
-// variable is gone, it is no state of the store.
+// TestPayouts_NoFileHasNoNote: a problem with a file gives check and sync the same exit code, until the problem is
+// accepted. After the variable is removed, the problem no longer affects the exit code.
 func TestPayouts_NoFileHasNoNote(t *testing.T) {
 	w := newExportWorld(t)
 	const notes = "SELECT count(*) FROM ops.note WHERE note LIKE 'tracker.%'"

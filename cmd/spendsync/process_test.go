@@ -21,8 +21,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestMain lets the test binary be spendsync itself, in a process of its own: for what only another process can
-// show.
+// TestMain lets the test binary run as spendsync, for tests that need a separate process.
 func TestMain(m *testing.M) {
 	switch os.Getenv("TEST_PROCESS") {
 	case "spendsync":
@@ -36,7 +35,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// mainAt is main, at another time than now if it is given.
+// mainAt is main with another time, if one is given.
 func mainAt(at string) {
 	a := newApp(os.Environ(), os.Stdout, os.Stderr)
 	if text := os.Getenv("TEST_LIMITS"); text != "" {
@@ -58,7 +57,7 @@ func mainAt(at string) {
 	runMain(a)
 }
 
-// run runs a command that belongs to no world, at the real time.
+// run runs a command at the real time, without a world.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
 	return newApp(environ, stdout, stderr).run(ctx, args)
 }
@@ -75,7 +74,7 @@ func (w *world) start(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// killed counts at which moments runs were killed.
+// killed counts runs by the stage in which they were killed.
 type killed struct{ starting, staging, committing, ended, finished int }
 
 func (k *killed) String() string {
@@ -86,7 +85,7 @@ func (k *killed) String() string {
 		k.starting, k.staging, k.committing, (k.staging+k.committing)*100/all, k.ended, k.finished)
 }
 
-// note sees where a dead run has come to.
+// note finds out and counts in which stage a run was killed.
 func (k *killed) note(w *world, before int64, died bool) {
 	staged, _ := filepath.Glob(w.dir + "/staging/*/*")
 	_, err := os.Stat(w.dir + "/commit.json")
@@ -105,8 +104,8 @@ func (k *killed) note(w *world, before int64, died bool) {
 	}
 }
 
-// killOne starts a run, the i-th, and kills it at a random moment; whole is how long one takes.
-// Whatever the moment, what is published opens; now and then all of it is verified.
+// killOne starts a run, the i-th, and kills it at a random moment; whole is how long a complete run takes. After each
+// kill the published warehouse must open; after every 50th kill the store is verified.
 func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed, cmd *exec.Cmd) {
 	w.t.Helper()
 	before, err := manifest.Read(w.dir)
@@ -116,8 +115,8 @@ func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed,
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
-	// A fifth of the kills comes at any moment; two fifths wait for the first
-	// staged file, and two for the commit, which are short.
+	// A fifth of the kills comes at any moment. Staging and commit are short, so two fifths wait for the first staged
+	// file, and two fifths for the commit.
 	switch i % 5 {
 	case 0:
 		time.Sleep(time.Duration(r.Int64N(int64(whole))))
@@ -143,7 +142,7 @@ func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed,
 	}
 }
 
-// checkNothingStaged holds that a clean run leaves nothing behind.
+// checkNothingStaged checks that a clean run leaves no files in staging.
 func (w *world) checkNothingStaged() {
 	w.t.Helper()
 	left, err := os.ReadDir(w.dir + "/staging")
@@ -152,11 +151,11 @@ func (w *world) checkNothingStaged() {
 	}
 }
 
-// restate lets the service say something else of a day.
+// restate makes the service restate a day.
 func (w *world) restate(day schema.Date) {
 	w.t.Helper()
 	for _, change := range []adsim.Restatement{{Kind: "insert"}, {Kind: "multiply", Percent: 103}} {
-		// A day may have no row that spent anything.
+		// An insert fails if the day has no row with spend.
 		if err := w.service.Restate(day.String(), change); err == nil {
 			return
 		}
@@ -177,7 +176,7 @@ func (w *world) await(p *os.Process, pattern string) {
 	}
 }
 
-// TestSync_SecondRunExits9 runs two at once.
+// TestSync_SecondRunExits9 runs two syncs at the same time.
 func TestSync_SecondRunExits9(t *testing.T) {
 	w := newWorld(t)
 	w.service.Fail(adsim.Fault{Kind: adsim.Stall, Times: 1})
@@ -198,7 +197,7 @@ func TestSync_SecondRunExits9(t *testing.T) {
 	}
 	first.Process.Kill()
 	first.Wait()
-	// A lock dies with its process; the line of a dead process is not a holder's.
+	// A lock ends with its process. The text that a dead process has left in the lock file does not count as a holder.
 	w.must("sync")
 	w.checkTruth()
 	if line, err := os.ReadFile(filepath.Join(w.dir, "locks", "account=acme.lock")); err != nil || len(line) > 0 {
@@ -206,7 +205,8 @@ func TestSync_SecondRunExits9(t *testing.T) {
 	}
 }
 
-// TestSync_AnswerThatCannotBeWritten: what was published is not called unchanged.
+// TestSync_AnswerThatCannotBeWritten: if a sync has published but cannot write its answer, the message must not say
+// that the store is unchanged.
 func TestSync_AnswerThatCannotBeWritten(t *testing.T) {
 	w := newWorld(t, small)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -52,7 +52,7 @@ older generation that is still readable.`,
 	flags.Int64Var(&c.generation, "generation", 0, "an older generation, by its number")
 	flags.StringVar(&c.at, "at", "", "the generation of that time, such as 2026-11-23T14:00:00Z, or of the end of a "+
 		"Chicago day, such as 2026-11-23")
-	cmd.MarkFlagsMutuallyExclusive("watch", "all") // a whole store is pulled on a schedule
+	cmd.MarkFlagsMutuallyExclusive("watch", "all") // to pull a whole store repeatedly, use a schedule
 	cmd.MarkFlagsMutuallyExclusive("watch", "generation", "at")
 	return cmd
 }

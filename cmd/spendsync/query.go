@@ -35,7 +35,7 @@ type queryCommand struct {
 	width   int // width of a table that is not on a terminal; 0: unlimited
 }
 
-// maxTableRows is the default number of rows on a terminal: more would scroll the first ones out of sight.
+// maxTableRows is the default number of rows on a terminal. More rows would scroll the first rows out of sight.
 const maxTableRows = 100
 
 func newQueryCommand(a *call) *cobra.Command {
@@ -153,7 +153,7 @@ func (c *queryCommand) about() bool {
 	return c.format != "" || c.out != "" || c.raw || c.wide || c.rows >= 0 || len(c.params) > 0 || c.from != ""
 }
 
-// beginsSQL lists words that begin SQL and are no names of questions.
+// beginsSQL lists words that begin SQL statements and are not names of questions.
 var beginsSQL = []string{"SELECT", "WITH", "FROM", "DESCRIBE", "SHOW", "SUMMARIZE"}
 
 // question returns the question that the arguments name or contain.
@@ -179,7 +179,8 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 	if err := cli.CheckFile("--out", c.out, dir); err != nil {
 		return err
 	}
-	q.Once = f.IsOnce && q.RowsParam == "" // of few rows it is known how many are left out
+	// The rows of a limited question are counted, so that the number of omitted rows is known.
+	q.Once = f.IsOnce && q.RowsParam == ""
 	options := c.loadOptions().DuckDB
 	if q.Written {
 		options = c.questionOptions()
@@ -207,7 +208,7 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 	return errors.Join(c.queryErr(err, dir, q.Asks != "" && !q.Written), result.Close())
 }
 
-// companion is the suffix of the file that holds the facts of an answer, beside the answer's file.
+// companion is the suffix of a second file beside the answer's file. It contains the facts of the answer.
 const companion = ".notes.txt"
 
 // writeFacts writes the facts of an answer that is not a table: to the companion file, or to stderr.
@@ -269,7 +270,8 @@ func (c *queryCommand) rendering(result *duck.Result, q answer.Question) answer.
 	return n
 }
 
-// answerFormat returns the format of --json, --format or, without them, the one that suits the output.
+// answerFormat returns the format that --json or --format selects or, without these flags, a format that suits the
+// output.
 func (c *queryCommand) answerFormat() (answer.Format, error) {
 	switch {
 	case c.json && c.format != "" && c.format != "json":

@@ -24,7 +24,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestQuery asks one published warehouse, which no question changes.
+// TestQuery asks questions of one published warehouse. No question changes the warehouse.
 func TestQuery(t *testing.T) {
 	w := newWorld(t).withMarts().synced()
 	for name, test := range map[string]func(*testing.T, *world){
@@ -64,7 +64,7 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 			t.Errorf("the list for people lacks %s: %s", q.Name, q.Question)
 		}
 		if strings.HasPrefix(q.Name, "mart.") && q.Name != "mart.source_performance" {
-			continue // they are asked by the ready questions, and in package queries
+			continue // the ready questions and the tests of package queries read these
 		}
 		args := []string{"query", q.Name}
 		for _, p := range q.Parameters {
@@ -75,13 +75,13 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 			}
 		}
 		if i%8 != 0 && !schematest.All() {
-			continue // the others: TestExamples_Answer, and package queries
+			continue // TestExamples_Answer and the tests of package queries run the others
 		}
 		if head, _, ok := strings.Cut(w.must(args...), "\n"); !ok || head == "" {
 			t.Errorf("%s: no heading", q.Name)
 		}
 	}
-	// A view answers to its name without the schema, an ask to other parameters.
+	// A view can be named without the schema, and a ready question accepts parameters.
 	if w.must("query", "mart.source_performance") != w.must("query", "source_performance") {
 		t.Error("source_performance is not mart.source_performance")
 	}
@@ -169,7 +169,7 @@ func withoutFacts(answer string) string {
 	return answer
 }
 
-// hostile has one row of what breaks careless formats, and one of nothing.
+// hostile returns one row with values that break careless formats, and one row of NULLs.
 const hostile = `SELECT * FROM (VALUES
 	('=HYPERLINK("http://evil","x")', '<script>alert(1)</script>', 'a,b|c' || chr(10) || 'd"e', chr(27) || '[31mred'
 	|| chr(8238) || 'evil' || chr(155), '', 9007199254740993, 12345678901234567890.123456::DECIMAL(38,6),
@@ -201,7 +201,7 @@ func queryFormatsKeepEveryValue(t *testing.T, w *world) {
 	if raw := w.must("query", "-c", hostile, "--raw"); !strings.Contains(raw, "\n\"=HYPERLINK(") {
 		t.Errorf("--raw: %s", raw)
 	}
-	// Every format takes an answer without rows, and one of a NULL alone.
+	// Every format can write an answer without rows, and an answer that is a single NULL.
 	for format, want := range map[string]string{"csv": "a\n", "json": "[]\n",
 		"table": "a\n─\n"} {
 		if diff := cmp.Diff(want, withoutFacts(w.must("query", "-c",
@@ -214,7 +214,7 @@ func queryFormatsKeepEveryValue(t *testing.T, w *world) {
 	}
 }
 
-// queryTerminalsAreNotCommanded writes each format as to a terminal.
+// queryTerminalsAreNotCommanded checks that no format writes control characters to a terminal.
 func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
 	r, err := duck.Ask(t.Context(), w.dir, duck.Query{SQL: hostile + ` UNION ALL SELECT * FROM (VALUES (chr(27), ` +
 		`chr(127), chr(8237), chr(8297), chr(13) || 'over', 1, 1, 0, 1, 1, TIMESTAMPTZ '2026-01-01', DATE ` +
@@ -242,7 +242,7 @@ func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
 	}
 }
 
-// queryShowsLongAnswersInBlocks wants one heading and every row.
+// queryShowsLongAnswersInBlocks checks that a long answer has one heading and every row.
 func queryShowsLongAnswersInBlocks(t *testing.T, w *world) {
 	n := 2*1000 + 3 // widths are measured by blocks of 1,000 rows
 	out := w.must("query", "-c", fmt.Sprintf("SELECT i AS number FROM range(%d) AS r(i) ORDER BY i", n),
@@ -269,7 +269,7 @@ func queryWritesFilesWhole(t *testing.T, w *world) {
 			t.Errorf("%s begins with %.20q, %v", name, b, err)
 		}
 	}
-	// What fails leaves what was there, and nothing beside it.
+	// If writing fails, the old file stays, and no other file is left beside it.
 	path := filepath.Join(dir, "a.csv")
 	broken := errors.New("broken")
 	if err := cli.WriteFile(path, func(w io.Writer) error { fmt.Fprint(w, "half"); return broken }); !errors.Is(err,
@@ -279,17 +279,17 @@ func queryWritesFilesWhole(t *testing.T, w *world) {
 	if b, _ := os.ReadFile(path); !strings.HasPrefix(string(b), "n,h") {
 		t.Errorf("a failed write left %q", b)
 	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 2*5 { // each has its facts beside it
+	if entries, _ := os.ReadDir(dir); len(entries) != 2*5 { // each answer has a second file with its facts
 		t.Errorf("%v in the folder", entries)
 	}
-	// Parquet goes to a pipe too.
+	// Parquet can also be written to a pipe.
 	if out := w.must("query", "-c", "SELECT 1 AS n", "--format", "parquet"); !strings.HasPrefix(out, "PAR1") ||
 		!strings.HasSuffix(out, "PAR1") {
 		t.Errorf("%d bytes of Parquet", len(out))
 	}
 }
 
-// queryAsAProcess uses what only a process has: stdin and pipes.
+// queryAsAProcess tests stdin and pipes, which need a separate process.
 func queryAsAProcess(t *testing.T, w *world) {
 	cmd := w.start(t.Context(), "query", "-c", "-", "--json")
 	cmd.Stdin = strings.NewReader("\ufeffSELECT 'é' AS a;\n-- the end\n")
@@ -309,7 +309,7 @@ func queryAsAProcess(t *testing.T, w *world) {
 		}
 		full.Close()
 	}
-	// Who has read enough closes the pipe, as head does.
+	// The reader closes the pipe early, as head does.
 	for _, format := range []string{"csv", "parquet", "json", "table"}[:schematest.Times(2, 4, 4)] {
 		cmd := w.start(t.Context(), "query", "-c", "SELECT i, hash(i) AS h FROM range(200000) AS r(i)",
 			"--format", format)
@@ -326,13 +326,13 @@ func queryAsAProcess(t *testing.T, w *world) {
 			t.Fatal(err)
 		}
 		out.Close()
-		if err := cmd.Wait(); err != nil || strings.Count(errOut.String(), "\n") > 1 { // the facts
+		if err := cmd.Wait(); err != nil || strings.Count(errOut.String(), "\n") > 1 { // one line is allowed: the facts
 			t.Errorf("%s: %v, stderr %q", format, err, errOut.String())
 		}
 	}
 }
 
-// queryIsBounded asks what needs more memory or time than it may have.
+// queryIsBounded asks questions that need more memory or time than the limits allow.
 func queryIsBounded(t *testing.T, w *world) {
 	schematest.Long(t)
 	for _, tc := range []struct{ sql, timeout, says string }{
@@ -352,7 +352,7 @@ func queryIsBounded(t *testing.T, w *world) {
 func queryStoppedBySignal(t *testing.T, w *world) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer time.AfterFunc(300*time.Millisecond, cancel).Stop()
-	// It would take years.
+	// Without a limit, this query would take years.
 	code, out, last := w.runCtx(ctx, "query", "-c", "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), "+
 		"range(10000000000) AS b(i)")
 	if code != exit.Stopped || out != "" || !strings.Contains(last, "stopped") {
@@ -360,7 +360,8 @@ func queryStoppedBySignal(t *testing.T, w *world) {
 	}
 }
 
-// TestQuery_SaysWhatALimitLeftOut: among the IDs, beside a file, and above a table the day that its rows are about.
+// TestQuery_SaysWhatALimitLeftOut: if a limit leaves rows out, the list of IDs and the file beside an answer say so. A
+// table has the day of its rows in the title.
 func TestQuery_SaysWhatALimitLeftOut(t *testing.T) {
 	dir, _ := playedDemo()
 	s := demoAsks{t, []string{"SPENDSYNC_DATA_DIR=" + dir, "SPENDSYNC_ACCOUNT=demo"}}
@@ -383,7 +384,8 @@ func TestQuery_SaysWhatALimitLeftOut(t *testing.T) {
 	}
 }
 
-// TestQuery_KeepsItsKeysIn80Columns: a terminal of 80 columns shows what names a row and the number to judge it by.
+// TestQuery_KeepsItsKeysIn80Columns: a terminal of 80 columns shows the columns that identify a row, and the number by
+// which the row is judged.
 func TestQuery_KeepsItsKeysIn80Columns(t *testing.T) {
 	dir, _ := playedDemo()
 	for name, keys := range map[string]string{
@@ -427,7 +429,7 @@ func TestQuery_KeepsItsKeysIn80Columns(t *testing.T) {
 // headings joins the lines of a table's heading, whose names are broken after underscores, by their columns.
 func headings(head string) (names []string) {
 	lines := strings.Split(strings.TrimSuffix(head, "\n"), "\n")
-	at := map[int]string{} // by the column in which a part ends or begins
+	at := map[int]string{} // keys are the screen columns in which a part begins or ends
 	for _, line := range lines {
 		for _, place := range regexp.MustCompile(`\S+`).FindAllStringIndex(line, -1) {
 			begin, end, part := place[0], place[1], line[place[0]:place[1]]

@@ -22,12 +22,12 @@ import (
 
 var updateManuals = flag.Bool("update", false, "write deploy/config.txt again")
 
-// manuals are the texts for readers, by what is written there: README.md for everybody, the
-// others for operators, analysts, and whoever measures.
+// manuals lists the manuals: README.md for everybody, the others for contributors, operators, analysts, and people who
+// measure the cost.
 var manuals = []string{"README.md", contributing, "cmd/spendsync/deploy/README.md", "queries/README.md",
 	"cmd/bench/README.md"}
 
-// contributing is the manual of those who change the program.
+// contributing is the manual for people who change the program.
 const contributing = ".github/CONTRIBUTING.md"
 
 func manual(t *testing.T, name string) string {
@@ -39,9 +39,8 @@ func manual(t *testing.T, name string) string {
 	return string(b)
 }
 
-// TestManuals_NameEverything holds the manuals to what there is: every command in
-// the README, every dependency in CONTRIBUTING, every table and view in the analyst's manual, every
-// variable, metric and exit code in config.txt.
+// TestManuals_NameEverything checks that the manuals are complete: the README has every command, CONTRIBUTING every
+// dependency, the analysts' manual every table and view, and config.txt every variable, metric and exit code.
 func TestManuals_NameEverything(t *testing.T) {
 	want := map[string][]string{"README.md": {"go run ./cmd/spendsync demo", "go test ./..."}}
 	for _, c := range (&app{}).commands().Commands() {
@@ -62,7 +61,7 @@ func TestManuals_NameEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range views {
-		if v.Schema == "int" { // working tables, for no reader
+		if v.Schema == "int" { // working tables are not documented for readers
 			continue
 		}
 		want["queries/README.md"] = append(want["queries/README.md"], v.Name)
@@ -84,7 +83,7 @@ func TestManuals_NameEverything(t *testing.T) {
 	}
 }
 
-// TestManuals_ConfigIsGenerated holds deploy/config.txt to what the binary prints.
+// TestManuals_ConfigIsGenerated compares deploy/config.txt with the output of the binary.
 func TestManuals_ConfigIsGenerated(t *testing.T) {
 	var out bytes.Buffer
 	if code := run(t.Context(), []string{"config"}, nil, &out, &out); code != 0 {
@@ -106,8 +105,8 @@ var (
 	inlineCall   = regexp.MustCompile("`(spendsync [^`]+)`")
 )
 
-// TestManuals_LinksAndInlineCommands holds that what a sentence names is there: a file, or the function or type of a Go
-// file that the link has as its text.
+// TestManuals_LinksAndInlineCommands checks that everything a manual links to exists: the file, and, if the text of the
+// link names a function or type, that function or type in the Go file. The commands in sentences must exist, too.
 func TestManuals_LinksAndInlineCommands(t *testing.T) {
 	root := newApp(nil, nil, nil).commands()
 	for _, name := range manuals {
@@ -127,8 +126,8 @@ func TestManuals_LinksAndInlineCommands(t *testing.T) {
 	}
 }
 
-// notRunHere are the commands of the manuals that the test below does not run, by
-// how they begin. Those that .ci/run or .ci/readers runs must stand there in the same words.
+// notRunHere lists, by their first words, the commands of the manuals that the test below does not run. If .ci/run or
+// .ci/readers runs such a command, the script must contain it in the same words.
 var notRunHere = []struct {
 	begins, because string
 	ci              bool
@@ -152,14 +151,14 @@ func haveReaders() bool {
 	return err == nil
 }
 
-// moduleName is a module in the table of dependencies, without its github.com.
+// moduleName matches a module in the table of dependencies. The prefix github.com is left out there.
 var moduleName = regexp.MustCompile("`([a-zA-Z0-9-]+(?:\\.[a-z]+)*/[a-zA-Z0-9./-]+)`[,; ]")
 
-// fenced is a block of code: its kind and its lines.
+// fenced matches a block of code, with its kind and its lines.
 var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
-// TestManuals_CommandsRun runs every command and every SQL statement of the manuals,
-// against the simulated service and a demo that is there already, as a person would paste them.
+// TestManuals_CommandsRun runs every command and every SQL statement of the manuals, as a person would paste them. They
+// use the simulated service and an existing demo.
 func TestManuals_CommandsRun(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t).withMarts()
@@ -173,7 +172,7 @@ func TestManuals_CommandsRun(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(cwd, demoDir), os.DirFS(demoStore(t))); err != nil {
 		t.Fatal(err)
 	}
-	w.service.SetNow(time.Now()) // the demo is of today
+	w.service.SetNow(time.Now()) // the demo ends today
 	session, _ := openStore(t, demoStore(t))
 	for _, name := range manuals {
 		var script strings.Builder
@@ -218,7 +217,7 @@ func TestManuals_CommandsRun(t *testing.T) {
 	}
 }
 
-// commandsOf are the commands of a block, a line each or several with a backslash.
+// commandsOf returns the commands of a block. A command is one line, or several lines that end with a backslash.
 func commandsOf(block string) (commands []string) {
 	for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", "")) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -228,7 +227,7 @@ func commandsOf(block string) (commands []string) {
 	return commands
 }
 
-// runnable is what of a command can run here, and how the part begins that cannot.
+// runnable returns the part of a command that can run here, and the beginning of the part that cannot.
 func runnable(command string) (runs, begins string) {
 	if from, to, ok := strings.Cut(command, " | "); ok {
 		if _, begins := runnable(to); begins != "" {
@@ -247,14 +246,14 @@ func runnable(command string) (runs, begins string) {
 	return command, ""
 }
 
-// addCommand adds a command that ends the script if it fails, with what it was.
+// addCommand adds a command to a script. If the command fails, the script prints it and ends.
 func addCommand(script *strings.Builder, command, runs string) {
 	script.WriteString("if ! {\n" + runs + "\n}; then cat >&2 <<'COMMAND'\nfailed: " + command +
 		"\nCOMMAND\nexit 1; fi\n")
 }
 
-// runManual runs the commands of a manual in one shell, with the test binary as
-// spendsync and the simulated service in the place of the real one.
+// runManual runs the commands of a manual in one shell, with the test binary as spendsync and the simulated service
+// instead of the real service.
 func (w *world) runManual(bash, cwd, name, script string) {
 	w.t.Helper()
 	bin, secrets := w.t.TempDir(), w.t.TempDir()

@@ -28,8 +28,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// pageCells are the values of a written report: the table (or "tiles"), the key of the row, and the heading. A number
-// has the digits of the warehouse; what is not known is "–".
+// pageCells returns the values in a report, by the table (or "tiles"), the key of the row, and the heading. A number
+// has all digits of the warehouse; an unknown value is "–".
 func pageCells(t *testing.T, html string) map[string]map[string]map[string]string {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`<meta ([^>]*)>`).ReplaceAllString(html, "<meta $1/>")))
@@ -106,7 +106,7 @@ func pageCells(t *testing.T, html string) map[string]map[string]map[string]strin
 	}
 }
 
-// demoAsks asks the demo's store in each of the ways in which people do.
+// demoAsks reads the demo's store in all the ways in which people read a store.
 type demoAsks struct {
 	t   *testing.T
 	env []string
@@ -121,7 +121,7 @@ func (s demoAsks) run(args ...string) string {
 	return out.String()
 }
 
-// rows are the lines of CSV, each by its column.
+// rows returns the rows of a CSV text, as maps by column.
 func (s demoAsks) rows(text string) (all []map[string]string) {
 	s.t.Helper()
 	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
@@ -143,7 +143,7 @@ func (s demoAsks) ask(args ...string) []map[string]string {
 	return s.rows(s.run(append([]string{"query", "--format", "csv"}, args...)...))
 }
 
-// workbook are the rows of a ready question's workbook.
+// workbook returns the rows of a ready question's answer as a workbook.
 func (s demoAsks) workbook(question string) (all []map[string]string) {
 	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "answer.xlsx")
@@ -167,8 +167,8 @@ func (s demoAsks) workbook(question string) (all []map[string]string) {
 	return all
 }
 
-// TestReport_NumbersAgreeEverywhere takes each number from every place where people meet it: the page, the ready
-// question, the view, the workbook, the finding that a notice has, and the assistant.
+// TestReport_NumbersAgreeEverywhere compares each number in all places that show it: the page, the ready question, the
+// view, the workbook, the finding in a notice, and the assistant.
 func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 	schematest.Long(t)
 	dir, _ := playedDemo()
@@ -187,7 +187,8 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		return all
 	}
 	compared := 0
-	// same holds that numbers are equal, as far as the one with the fewest decimals goes; unknown is equal to unknown.
+	// same checks that numbers are equal when rounded to the fewest decimals among them. Unknown values are equal to
+	// each other.
 	same := func(what string, values ...string) {
 		t.Helper()
 		compared++
@@ -214,7 +215,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		}
 	}
 
-	// The tiles, of the last week, the money and the month.
+	// The tiles about the last week, the balance and the month.
 	week, month, runway := s.ask("last_week", "--param", "rows=100"), s.ask("month")[0], s.ask("runway")[0]
 	view := week[0]
 	sum := func(a, b string) string {
@@ -228,7 +229,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 	book := byKey(s.workbook("last_week"), "campaign_name")
 	same("spend of the week", page["tiles"]["Spend"]["value"], week[0]["spend"], view["spend"],
 		book["all campaigns"]["spend"])
-	// ofSpend are the sums that anyone's SQL gives of main.spend.
+	// ofSpend returns sums of main.spend, computed with plain SQL.
 	ofSpend := func(from, to, by string) map[string]map[string]string {
 		return byKey(s.ask("-c", fmt.Sprintf("SELECT %s AS campaign_id, sum(spend) AS spend, "+
 			"sum(conversions_expected) AS conversions, sum(spend) / nullif(sum(conversions_expected), 0) AS cpa, "+
@@ -244,7 +245,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		"SELECT sum(spend) AS spend FROM spend WHERE "+
 			"report_date >= (SELECT month_from FROM today) AND report_date <= (SELECT last_whole_date FROM "+
 			"today)")[0]["spend"])
-	for name, shown := range map[string]string{"spend": "▼ −", "CPA": ", "} { // changes stand in the tiles as words
+	for name, shown := range map[string]string{"spend": "▼ −", "CPA": ", "} { // the tiles show changes as words
 		column := map[string]string{"spend": "spend_a_day_change", "CPA": "cpa_change"}[name]
 		n, err := strconv.ParseFloat(view[column], 64)
 		if text := fmt.Sprintf("%.1f %%", math.Abs(100*n)); err != nil || math.Abs(n) < 0.0995 &&
@@ -276,7 +277,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 			"Conv.": "conversions_expected"} {
 			same(id+" "+column, shown[id][heading], pays[id][column], row[column], book[id][column], told[id][column])
 		}
-		// A reader who divides one cell of a row by another finds the third.
+		// Dividing one shown cell of a row by another must give the third.
 		var n [3]float64
 		for i, heading := range []string{"Spend", "Conv.", "CPA"} {
 			n[i], _ = strconv.ParseFloat(shown[id][heading], 64)
@@ -294,7 +295,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		t.Errorf("the page has %d campaigns", len(shown))
 	}
 
-	// The campaigns that moved, what to block, who is at a limit, and the creatives that fell.
+	// The campaigns with changes, the sources to block, the campaigns at a limit, and the creatives whose rates fell.
 	byCampaign := byKey(week, "campaign_id")
 	for id, row := range page["a1-changed-2"] {
 		same(id+" spend of the week", row["Last week"], byCampaign[id]["spend"])
@@ -321,7 +322,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 			t.Errorf("the page does not say that %s", text)
 		}
 	}
-	// The page has cards of active creatives alone, eight at most.
+	// The page has cards for active creatives only, at most eight.
 	for _, f := range s.ask("-c", "SELECT creative_id, verdict FROM mart.creative_fatigue WHERE verdict = "+
 		"'fell_with_campaign' AND status = 'active' ORDER BY decline DESC, creative_id LIMIT 2") {
 		if !strings.Contains(html, `data-key="`+f["creative_id"]+`"`) {
@@ -329,7 +330,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		}
 	}
 
-	// Every other section, by its table: what is asked, the columns that make the key, and the column of each heading.
+	// The tables of all other sections: the question, the columns that form the key, and the column for each heading.
 	for _, c := range []struct {
 		table    string
 		asked    []string
@@ -378,7 +379,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		}
 	}
 
-	// What is at stake in the three that come first, and the cards of creatives.
+	// The money at stake in the first three entries of the list of things to do, and the cards of creatives.
 	stakes := regexp.MustCompile(`<b class="stake">at stake: \$([0-9,.]+) a day</b>`).FindAllStringSubmatch(
 		html[strings.Index(html, "Do this first"):strings.Index(html, "What changed, and what came")], -1)
 	var wanted []string
@@ -402,7 +403,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		t.Error("the page has no card of a creative")
 	}
 
-	// What a notice has is in the words of the page's list.
+	// The numbers in notices are also in the page's list of things to do.
 	costs := regexp.MustCompile(`a conversion costs \$([0-9.]+)`)
 	lasts := regexp.MustCompile(`lasts ([0-9.]+) more day`)
 	for _, f := range s.ask("int.findings") {
@@ -423,7 +424,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 	t.Logf("%d numbers agree", compared)
 }
 
-// assistant are the rows of a ready question as an assistant reads them, by campaign.
+// assistant returns the rows of a ready question as an assistant gets them, by campaign.
 func (s demoAsks) assistant(question string) map[string]map[string]string {
 	s.t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), os.Args[0], "mcp")
@@ -462,8 +463,8 @@ func (s demoAsks) assistant(question string) map[string]map[string]string {
 	return all
 }
 
-// TestReport_TellsTheStory: the demo's page names the break that is over, the changes that people made with what came
-// of them, and the limit that holds back.
+// TestReport_TellsTheStory: the demo's page names the past break, the changes that people made and their results, and
+// the limit that restricts a campaign.
 func TestReport_TellsTheStory(t *testing.T) {
 	dir, _ := playedDemo()
 	s := demoAsks{t, []string{"SPENDSYNC_DATA_DIR=" + dir, "SPENDSYNC_ACCOUNT=demo"}}
@@ -543,8 +544,8 @@ func TestReport_RefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// TestReport_OfTheFirstDay: before it is known how many conversions are to come, the page has those so far, and tells
-// when the rest is known.
+// TestReport_OfTheFirstDay: while it is not known how many conversions are still to come, the page shows the
+// conversions so far, and says when the rest will be known.
 func TestReport_OfTheFirstDay(t *testing.T) {
 	w := newWorld(t).withMarts().synced()
 	html := w.must("report", "--out", "-")

@@ -10,8 +10,8 @@ import (
 	"spendsync/load"
 )
 
-// TestReset: the account's name alone moves it aside; another account in the store stays unchanged, and
-// the next sync starts again.
+// TestReset: reset moves an account aside only if its name is given. Another account in the store stays unchanged, and
+// the next sync starts again from scratch.
 func TestReset(t *testing.T) {
 	w := twoAccounts(t).synced()
 	w.env["ACCOUNT"], w.env["API_KEY"], w.env["REPORT_USER"] = "beta", adsim.DefaultKey+"2", secondUser

@@ -20,13 +20,13 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// The secrets of the tests of secrets. No fault brings them into any output.
+// The secrets that the tests below look for. They must not appear in any output, whatever fails.
 const (
 	canaryKey      = "adv_cAn4ryKey0123456789"
 	canaryPassword = `cAn4ryPass"wörd/&<+ %`
 )
 
-// ofSecrets is a world with these secrets, in whose store none of them stays.
+// ofSecrets returns a world with these secrets. At its end, the test checks that the store contains none of them.
 func ofSecrets(t *testing.T) *world {
 	t.Helper()
 	w := makeWorld(t, small, func(c *adsim.Config) { c.APIKey, c.ReportPassword = canaryKey, canaryPassword })
@@ -44,10 +44,9 @@ func (w *world) runLogged(args ...string) (code int, stderr, lastLine string) {
 	return code, stderr, ending(stderr)
 }
 
-// TestSecret_AServiceThatRepeatsIt: a service that says the credentials back, in the
-// bodies and headers of its errors, in pages for people, in redirects, in its reply
-// about the key, does not bring them into an output, a file of the store, the replies
-// that are kept, or any text of the warehouse (S3, S11).
+// TestSecret_AServiceThatRepeatsIt: a service repeats the credentials in the bodies and headers of its errors, in HTML
+// pages, in redirects, and in its reply about the key. They must not appear in an output, a file of the store, the
+// stored replies, or any text of the warehouse (S3, S11).
 func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
 	t.Parallel()
 	w := ofSecrets(t).synced()
@@ -103,7 +102,7 @@ func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
 	w.wantNoCanaryAnywhere()
 }
 
-// repeatSecrets is what a service knows of the credentials, in some spellings.
+// repeatSecrets returns the credentials of a request in several spellings.
 func repeatSecrets(r *http.Request) string {
 	header := r.Header.Get("Authorization")
 	both := header
@@ -114,7 +113,7 @@ func repeatSecrets(r *http.Request) string {
 	return strings.Join([]string{header, both, url.QueryEscape(both), html.EscapeString(both)}, " ")
 }
 
-// replyWith is a reply with another status and body.
+// replyWith returns a reply with another status and body.
 func replyWith(resp *http.Response, status int, body string) *http.Response {
 	resp.Body.Close()
 	resp.StatusCode, resp.Body, resp.ContentLength = status, io.NopCloser(strings.NewReader(body)), int64(len(body))
@@ -122,8 +121,8 @@ func replyWith(resp *http.Response, status int, body string) *http.Response {
 	return resp
 }
 
-// wantNoCanaryAnywhere looks for the secrets where they could hide: in the replies
-// that are kept, decompressed, and in every text of every table.
+// wantNoCanaryAnywhere looks for the secrets in the stored replies, which it decompresses, and in every text of every
+// table.
 func (w *world) wantNoCanaryAnywhere() {
 	w.t.Helper()
 	hides := func(text string) bool {
@@ -170,7 +169,7 @@ func (w *world) wantNoCanaryAnywhere() {
 	}
 }
 
-// TestSecret_TheCanaryIsHeard: the watch over the secrets is not deaf.
+// TestSecret_TheCanaryIsHeard: the checks of these tests do find a secret if there is one.
 func TestSecret_TheCanaryIsHeard(t *testing.T) {
 	w := ofSecrets(t)
 	w.env["ACCOUNT"] = "cAn4ry"

@@ -13,7 +13,7 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// renamedService is a transport to a service with other names and paths than the simulated one behind it.
+// renamedService is a transport that makes the simulated service look like a service with other names and paths.
 func renamedService(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.URL.Path = strings.Replace(r.URL.Path, "/v2/", "/v1/", 1)
@@ -33,8 +33,8 @@ func renamedService(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// TestServiceFile_ReadsARenamedService: a renamed column, field, list, parameter and path are lines of a file. With
-// them the store has the truth, and a replay by the same lines changes nothing.
+// TestServiceFile_ReadsARenamedService: a service file declares a renamed column, field, list, parameter and path. With
+// this file, the store is correct, and a replay with the same file changes nothing.
 func TestServiceFile_ReadsARenamedService(t *testing.T) {
 	w := newWorld(t)
 	w.transport = roundTripper(renamedService)
@@ -57,7 +57,8 @@ func TestServiceFile_ReadsARenamedService(t *testing.T) {
 	write("report.total_spend: spend_usd\ncampaign.default_bid: [default_bid, bid_cpc]\n" +
 		"lists: {campaigns: hits, creatives: hits}\npaging: {limit: take, offset: skip}\n" +
 		"paths:\n  campaigns: v2/campaigns\n  campaign: v2/campaigns/{id}\n")
-	w.must("sync", "--full") // archived campaigns, too: their lists were found without the file, and their bids not
+	// Also read archived campaigns again. Without the file, their lists were found but their bids were not.
+	w.must("sync", "--full")
 	w.checkTruth()
 	if got := w.ask("SELECT count(*) > 0 AND count(*) = count(default_bid) FROM campaign_history"); got != "true" {
 		t.Errorf("all campaigns have a bid: %s", got)
@@ -69,7 +70,7 @@ func TestServiceFile_ReadsARenamedService(t *testing.T) {
 	}
 }
 
-// renaming is a transport to a service whose replies have other keys.
+// renaming returns a transport that renames keys in the service's replies.
 func renaming(names ...[2]string) roundTripper {
 	return func(r *http.Request) (*http.Response, error) {
 		resp, err := http.DefaultTransport.RoundTrip(r)
@@ -86,7 +87,8 @@ func renaming(names ...[2]string) roundTripper {
 	}
 }
 
-// TestServiceFile_TheManualsExample: the lines that the operators' manual shows read a service that has these names.
+// TestServiceFile_TheManualsExample: with the lines in the operators' manual, a service with the names in these lines
+// can be read.
 func TestServiceFile_TheManualsExample(t *testing.T) {
 	_, text, _ := strings.Cut(manual(t, "cmd/spendsync/deploy/README.md"), "SPENDSYNC_SERVICE_FILE")
 	block := fenced.FindStringSubmatch(text)
@@ -105,7 +107,7 @@ func TestServiceFile_TheManualsExample(t *testing.T) {
 	}
 }
 
-// TestServiceFile_CheckPrintsItsLines: what check prints for keys that it does not recognize is right as it stands.
+// TestServiceFile_CheckPrintsItsLines: the lines that check prints for unrecognized keys work without a change.
 func TestServiceFile_CheckPrintsItsLines(t *testing.T) {
 	w := newWorld(t)
 	w.transport = renaming([2]string{"default_bid", "bid_default_usd"}, [2]string{"daily_spend_limit", "spend_cap"})

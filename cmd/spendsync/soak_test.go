@@ -12,10 +12,9 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestSync_KilledThroughDays kills a run -9 in every simulated hour, at a random moment,
-// while the account lives on: the open day grows, days close, closed days are restated,
-// bids change. One clean run must then end in the state of a store that was never
-// disturbed. .ci/soak repeats it.
+// TestSync_KilledThroughDays kills a run -9 in every simulated hour, at a random moment, while the account changes: the
+// present day grows, days end, ended days are restated, bids change. One clean run must then end in the state of a
+// store that was never disturbed. .ci/soak repeats it.
 func TestSync_KilledThroughDays(t *testing.T) {
 	schematest.Long(t)
 	hours, seed := schematest.Times(0, 5, 250), schematest.Seed(t)
@@ -24,7 +23,7 @@ func TestSync_KilledThroughDays(t *testing.T) {
 		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3,
 			30, 40
 	})
-	// The service never fails here, but a busy machine may let it wait for long.
+	// The service never fails here, but on a busy machine its replies may be slow.
 	w.env["HTTP_TIMEOUT"], w.env["RETRY_BUDGET"], w.env["LOCK_WAIT"] = "60s", "10m", "60s"
 	sync := func() *exec.Cmd { return w.start(t.Context(), "sync") }
 	w.must("sync")
@@ -66,7 +65,7 @@ func TestSync_KilledThroughDays(t *testing.T) {
 	}
 }
 
-// changeBid sets another bid in one of the campaigns that can be changed, and notes it.
+// changeBid sets another bid in one of the campaigns that can be changed, and records the bid in the map.
 func (w *world) changeBid(r *rand.Rand, bids map[string]string) {
 	w.t.Helper()
 	ids := w.service.CampaignIDs()
@@ -75,7 +74,7 @@ func (w *world) changeBid(r *rand.Rand, bids map[string]string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if s.Status == "archived" { // it is not read again, for it cannot change
+	if s.Status == "archived" { // archived campaigns cannot change and are not read again
 		return
 	}
 	bid := fmt.Sprintf("%d.%06d", 1+r.IntN(4), 10_000*r.IntN(100))

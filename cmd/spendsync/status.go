@@ -38,14 +38,14 @@ type accountStatus struct {
 	Quarantined []quarantinedDay      `json:"days_in_quarantine"`
 }
 
-// quarantinedDay is a day whose replies are kept because they do not prove it.
+// quarantinedDay is a day whose replies do not prove that it is complete. The replies are kept for a later version.
 type quarantinedDay struct {
 	Day     schema.Date    `json:"day"`
 	ReadAt  schema.Instant `json:"read_at"`
-	Version string         `json:"version"` // that could not prove it
+	Version string         `json:"version"` // version of spendsync that could not prove the day
 	Reason  string         `json:"reason"`
-	// IsNothing reports that the service answered that it has nothing for the day, so that no version can prove it from
-	// these replies.
+	// IsNothing reports that the service answered that it has nothing for the day. No later version can prove the day
+	// from such replies.
 	IsNothing bool `json:"is_nothing,omitzero"`
 }
 
@@ -54,7 +54,7 @@ type storeStatus struct {
 	Generation  int64           `json:"generation"`
 	PublishedAt schema.Instant  `json:"published_at"`
 	Accounts    []accountStatus `json:"accounts"`
-	// Unfinished is a commit that started and did not end; nil if there is none.
+	// Unfinished is a commit that started and did not end, or nil if there is no such commit.
 	Unfinished *commit.Unfinished `json:"unfinished_commit,omitempty"`
 }
 
@@ -169,7 +169,7 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 // maxUnread is the number of unread settings that status names.
 const maxUnread = 3
 
-// dayMark shows a day's state by a sign, which needs no color, and by a color.
+// dayMark shows a day's state by a sign and by a color. The sign alone is sufficient without colors.
 type dayMark struct {
 	state, sign, means string
 	color              text.Color
@@ -258,8 +258,8 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 	}
 }
 
-// tellQuarantine prints the days whose replies wait for a version that can prove them, and the days that the service
-// refuses.
+// tellQuarantine prints the days in quarantine, whose replies are kept for a later version, and the days that the
+// service refuses.
 func tellQuarantine(fact func(about, format string, args ...any), kept []quarantinedDay) {
 	days := map[bool][]schema.Date{}
 	last := map[bool]quarantinedDay{}
@@ -276,7 +276,7 @@ func tellQuarantine(fact func(about, format string, args ...any), kept []quarant
 	}
 }
 
-// twins names the other accounts of the store that are the same advertiser account.
+// twins lists the other accounts in the store that stand for the same advertiser account.
 func twins(all []accountStatus, of accountStatus) string {
 	var names []string
 	for _, s := range all {

@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestStatus_NamesUnreadSettings: which of them, and since when, in Chicago's time.
+// TestStatus_NamesUnreadSettings: status names the settings that could not be read, and since when, in Chicago's time.
 func TestStatus_NamesUnreadSettings(t *testing.T) {
 	at := time.Date(2026, 11, 29, 13, 38, 22, 0, time.UTC)
 	field := schema.EntityRead{EntityType: "creative", EntityID: "C1-7", Field: "icon_id"}

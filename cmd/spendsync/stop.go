@@ -9,15 +9,15 @@ import (
 	"spendsync/cmd/spendsync/explain"
 )
 
-// lastMoment is how long past the grace period a command may take to report its end. With the default grace period a
-// signal ends everything within 10 seconds.
+// lastMoment is how long past the grace period a command may take to report its end. With the default grace period,
+// every command ends within 10 seconds after a signal.
 const lastMoment = 1500 * time.Millisecond
 
 // pushGrace is the grace period of a run with a bucket, which still pushes what it has published.
 const pushGrace = 100 * time.Second
 
-// endAfterSignal exits the process when a command runs past the grace period, for example because a disk hangs or
-// nobody reads its log. The store survives this like any kill.
+// endAfterSignal exits the process when a command runs past the grace period, for example because a disk hangs or its
+// log is not read. This does the store no more harm than any kill.
 func (a *app) endAfterSignal(ctx context.Context) {
 	if a.exit == nil {
 		return
@@ -32,7 +32,7 @@ func (a *app) endAfterSignal(ctx context.Context) {
 		}()
 		select {
 		case <-logged:
-		case <-time.After(lastMoment / 3): // the log itself may be what hangs
+		case <-time.After(lastMoment / 3): // writing the log may be what hangs
 		}
 		a.exit(exit.Stopped)
 	})

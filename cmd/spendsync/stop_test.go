@@ -27,9 +27,8 @@ type stopped struct {
 	stderr bytes.Buffer
 }
 
-// stopAt starts a command in a process of its own and sends it a SIGTERM when at
-// returns. It answers with the exit code and the last line, and fails the test if
-// the process takes longer to end than a signal leaves it.
+// stopAt starts a command in a separate process, and sends SIGTERM to the process when the function at returns. It
+// returns the exit code and the last line. The test fails if the process takes too long to end.
 func (w *world) stopAt(at func(p *os.Process), args ...string) (code int, last string) {
 	w.t.Helper()
 	s := stopped{cmd: w.start(w.t.Context(), args...)}
@@ -49,19 +48,18 @@ func (w *world) stopAt(at func(p *os.Process), args ...string) (code int, last s
 	code = s.cmd.ProcessState.ExitCode()
 	if status := s.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() &&
 		status.Signal() == syscall.SIGTERM {
-		code = exit.Stopped // before the command had begun; a container's code is the same
+		code = exit.Stopped // the signal came before the command had started; a container would end with the same code
 	}
 	return code, ending(s.stderr.String())
 }
 
-// testLimits have a grace so long that a busy machine does not decide whether a run still publishes.
+// testLimits has a long grace period, so that a run can publish even on a busy machine.
 var testLimits = runLimits{concurrency: 4, threads: 2, grace: time.Minute}
 
-// hang is when a test gives up waiting: long after what it waits for has come even
-// on a machine that is busy with other things.
+// hang is the time after which a test gives up waiting. It is much longer than any wait takes on a busy machine.
 const hang = 2 * time.Minute
 
-// awaitRequest waits until the service was asked something whose path and query hold a text.
+// awaitRequest waits until the service has received a request whose path and query contain a text.
 func (w *world) awaitRequest(text string) func(*os.Process) {
 	return func(*os.Process) {
 		for deadline := time.Now().Add(hang); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -78,13 +76,13 @@ func (w *world) awaitRequest(text string) func(*os.Process) {
 // stopCase is a state in which a run is stopped.
 type stopCase struct {
 	env       map[string]string
-	serial    bool          // one day of the report at a time
-	grace     time.Duration // 0: that of tests
+	serial    bool          // read one day of the report at a time
+	grace     time.Duration // 0: the grace period of testLimits
 	fault     func(w *world) adsim.Fault
 	at        func(w *world) func(*os.Process)
 	holdLock  bool
 	published string // how many days are complete afterwards; empty: unknown
-	done      bool   // the signal comes when nothing is left to be read
+	done      bool   // the signal comes when nothing is left to read
 	says      string
 }
 
@@ -115,13 +113,13 @@ var stopCases = map[string]stopCase{
 			return adsim.Fault{Kind: adsim.Stall, Path: "/v1/campaigns/C*/creatives"}
 		},
 		at: func(w *world) func(*os.Process) {
-			return w.awaitRequest("start_date=" + w.today().String()) // the last day
+			return w.awaitRequest("start_date=" + w.today().String()) // today is read last
 		}, published: "32",
 		says: "stopped by a signal: published generation",
 	},
 	"waiting for the store's lock": {
 		env: map[string]string{"LOCK_WAIT": "5m"}, grace: 4 * time.Second, holdLock: true, published: "0",
-		// Some days are proven by then, and that is all that it takes.
+		// By then some days are proven, which is all that this case needs.
 		at:   func(w *world) func(*os.Process) { return w.awaitRequest("start_date=" + w.today().String()) },
 		says: "stopped by a signal before anything was published: waiting for store.lock",
 	},
@@ -146,9 +144,8 @@ var stopCases = map[string]stopCase{
 	},
 }
 
-// TestSync_StoppedAtEachStep sends a SIGTERM in every state that a run can wait
-// in. It ends in time, publishes what is complete, and the next run ends as if
-// nothing had been.
+// TestSync_StoppedAtEachStep sends SIGTERM in every state in which a run can wait. The run ends in time and publishes
+// complete data, and the next run gives the same result as an undisturbed run.
 func TestSync_StoppedAtEachStep(t *testing.T) {
 	schematest.Long(t)
 	for name, c := range stopCases {
@@ -192,7 +189,7 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 				}
 			}
 			if c.holdLock {
-				return // the lock is the test's until its end
+				return // the test holds the lock until it ends
 			}
 			w.service.ClearFaults()
 			delete(w.env, "REQUESTS_PER_MINUTE")

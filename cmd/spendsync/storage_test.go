@@ -15,13 +15,12 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// tiny makes an account as small as it can be.
+// tiny configures the smallest possible account.
 func tiny(c *adsim.Config) {
 	c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 2, 2, 10, 12
 }
 
-// asProcess runs a command in a process of its own, below another program where
-// one is given.
+// asProcess runs a command in a separate process, optionally under another program.
 func (w *world) asProcess(ctx context.Context, under []string, args ...string) (code int, stderr string) {
 	w.t.Helper()
 	self := w.start(ctx, args...)
@@ -44,9 +43,8 @@ func (w *world) asProcess(ctx context.Context, under []string, args ...string) (
 	return cmd.ProcessState.ExitCode(), errOut.String()
 }
 
-// TestSync_IOErrors lets the system fail one call of the real process, DuckDB's
-// calls among them: each time the run reports it with exit 7, or has not met it, and
-// what was published stands.
+// TestSync_IOErrors makes one system call of the real process fail, including calls of DuckDB. Each time the run ends
+// with exit 7, or succeeds because it did not make the call. The published data stays intact.
 func TestSync_IOErrors(t *testing.T) {
 	schematest.Long(t)
 	if out, err := exec.Command("strace", "-e", "trace=none", "true").CombinedOutput(); err != nil {
@@ -60,7 +58,7 @@ func TestSync_IOErrors(t *testing.T) {
 		for _, c := range []struct {
 			call  string
 			errno string
-			from  int // the n-th call of a thread
+			from  int // the number of the failing call in each thread
 		}{
 			{"fsync", "EIO", 1}, {"fsync", "ENOSPC", 9}, {"pwrite64", "EIO", 2}, {"pwrite64", "ENOSPC", 12},
 			{"renameat,rename,renameat2", "EIO", 1}, {"pread64", "EIO", 3}, {"ftruncate,fallocate", "ENOSPC", 1},

@@ -7,9 +7,9 @@ import (
 	"spendsync/schema"
 )
 
-// summary returns the attributes of the last line of a run's log: the facts that people look up
-// afterwards, under stable keys. Run, command and account are on every line. started_at is by the service's clock, and
-// took by this machine's alone.
+// summary returns the attributes of the last line of a run's log: facts that people look up afterwards, under stable
+// keys. Run, command and account are missing here, because every line has them. started_at is the time on the service's
+// clock; took was measured by this machine's clock.
 func summary(r *job.Result, took time.Duration) []any {
 	row := r.Run
 	states, newest := map[string]int{}, ""

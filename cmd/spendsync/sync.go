@@ -44,11 +44,12 @@ you like: it reads young days every time and the others once in ` + config.Prefi
 	return cmd
 }
 
-// backfill reads the days of a range again. Both are Chicago days, YYYY-MM-DD; an empty last day is today.
+// backfill reads the days of a range again. The arguments from and to are Chicago days, YYYY-MM-DD; an empty to means
+// today.
 func (r *runner) backfill(ctx context.Context, from, to string) error {
 	return r.runJob(ctx, func(j job.Job, ctx context.Context) (*job.Result, error) {
 		first, last, err := daysBetween(from, to, schema.DateOf(r.now()))
-		if err != nil { // after runJob has begun, so that monitoring sees this failure, too
+		if err != nil { // checked here and not before runJob, so that monitoring sees this failure, too
 			return nil, err
 		}
 		return j.Backfill(ctx, first, last)
@@ -68,7 +69,7 @@ func daysBetween(from, to string, today schema.Date) (first, last schema.Date, e
 	return first, last, err
 }
 
-// dayOf parses the day of a flag; without one it returns the usual day.
+// dayOf parses the day of a flag. If the text is empty, it returns the usual day.
 func dayOf(flag, text string, usual, example schema.Date) (schema.Date, error) {
 	if text == "" {
 		return usual, nil

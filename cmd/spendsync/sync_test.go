@@ -31,8 +31,7 @@ import (
 	"spendsync/schema"
 )
 
-// world is a simulated service with a store beside it, driven by run as a user
-// drives the binary.
+// world is a simulated service and a store. Its method run runs commands as a user would.
 type world struct {
 	t       *testing.T
 	cfg     adsim.Config
@@ -41,45 +40,44 @@ type world struct {
 	dir     string
 	env     map[string]string
 
-	transport http.RoundTripper // nil: the network
-	bucket    remote.Options    // zero: the usual pauses
+	transport http.RoundTripper // nil: use the network
+	bucket    remote.Options    // the zero value has the usual pauses between tries
 	now       func() time.Time  // this machine's clock
-	passed    *atomic.Int64     // milliseconds that it is ahead of the service's
+	passed    *atomic.Int64     // milliseconds by which this machine's clock is ahead of the service's clock
 
-	only   func([]queries.Query) []queries.Query // the views that its warehouse has; nil: all
+	only   func([]queries.Query) []queries.Query // selects the views of the warehouse; nil: all
 	limits runLimits
 
-	unnamed bool // whether its store has read no name of a campaign
+	unnamed bool // whether no campaign name has been read into the store
 
-	session *duck.Session // that answered last; nil: none has
-	asked   os.FileInfo   // the DuckDB file that it has open
+	session *duck.Session // the session of the last question, or nil
+	asked   os.FileInfo   // the DuckDB file that the session has open
 }
 
-// worldNow is when worlds begin: an afternoon in Chicago, far from midnight and from the
-// days on which its clocks are set.
+// worldNow is the time at which worlds start: an afternoon in Chicago, far from midnight and from the days on which the
+// clocks change.
 var worldNow = time.Date(2026, time.June, 17, 20, 20, 0, 0, time.UTC)
 
-// newWorld begins with a small account. The service's clock stands until the test moves it;
-// this machine's clock is a second ahead of it for every command, and a millisecond for
-// every look at it, so that no two runs begin at the same time. Worlds share nothing, so
-// their tests run side by side.
+// newWorld returns a world with a small account. The service's clock is stopped until the test moves it. This machine's
+// clock is ahead of the service's clock by one second for every command and one millisecond for every time it is read,
+// so that no two runs start at the same time. Worlds share nothing, so their tests run in parallel.
 func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
 	t.Parallel()
 	return makeWorld(t, edit...)
 }
 
-// withMarts is for a test of what marts hold: the warehouse of a new world has the views of schema main alone, which
-// halves the work of a command.
+// withMarts gives the warehouse all views and marts, for tests that read marts. The warehouse of a new world has only
+// the views of schema main, which halves the work of a command.
 func (w *world) withMarts() *world {
 	w.only = nil
 	return w
 }
 
-// mainViews are the views of schema main, and those that they ask.
+// mainViews returns the views of schema main, and the views that these read.
 func mainViews(all []queries.Query) (some []queries.Query) {
 	needed := ""
-	for _, q := range slices.Backward(all) { // a view asks those before it
+	for _, q := range slices.Backward(all) { // a view reads only views before it
 		if q.Schema == "main" && q.Parameters == "" || strings.Contains(needed, q.Schema+"."+q.Name) {
 			needed += q.SQL
 			some = append(some, q)
@@ -111,14 +109,14 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return w
 }
 
-// firstSyncs are the folders of stores after the first sync of an account, which the
-// worlds of the same account copy.
+// firstSyncs has the folders of stores after the first sync of an account. Worlds with the same account copy such a
+// store.
 var firstSyncs struct {
 	sync.Mutex
 	done map[string]string
 }
 
-// synced gives a new world the first sync of its account.
+// synced gives a new world a store with the first sync of its account.
 func (w *world) synced() *world {
 	t := w.t
 	t.Helper()
@@ -148,7 +146,7 @@ func (w *world) synced() *world {
 	return w
 }
 
-// copied is the same account with a copy of the store, for a test within the world's.
+// copied returns a world with the same account and a copy of the store, for a subtest.
 func (w *world) copied(t *testing.T) *world {
 	t.Helper()
 	c := *w
@@ -160,10 +158,10 @@ func (w *world) copied(t *testing.T) *world {
 	return &c
 }
 
-// removeAtExit are folders that outlive the tests which made them.
+// removeAtExit lists folders that several tests use. They are removed when the process ends.
 var removeAtExit []string
 
-// twoAccounts is a world whose service has a second account.
+// twoAccounts returns a world whose service has a second account.
 func twoAccounts(t *testing.T) *world {
 	return newWorld(t, func(c *adsim.Config) {
 		c.Accounts = []adsim.Config{{Seed: 2, Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60,
@@ -205,7 +203,7 @@ func (w *world) runCtx(ctx context.Context, args ...string) (code int, stdout, l
 	return code, stdout, ending(stderr)
 }
 
-// ending is how a command ended: the last JSON line, or the lines of text in one.
+// ending returns how a command ended: the last JSON line, or the last lines of text as one line.
 func ending(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -226,14 +224,14 @@ func (w *world) execute(ctx context.Context, args []string) (code int, stdout, s
 	return code, out.String(), errOut.String()
 }
 
-// stderr runs a command and returns all that it says beside its answer.
+// stderr runs a command and returns everything that it writes to stderr.
 func (w *world) stderr(args ...string) (code int, text string) {
 	w.t.Helper()
 	code, _, text = w.execute(w.t.Context(), args)
 	return code, text
 }
 
-// must runs a command that has to succeed.
+// must runs a command, which has to succeed, and returns its output.
 func (w *world) must(args ...string) string {
 	w.t.Helper()
 	code, out, last := w.run(args...)
@@ -243,8 +241,8 @@ func (w *world) must(args ...string) string {
 	return out
 }
 
-// ask asks the published warehouse a question; cells are joined by bars. The file stays
-// open until another is published.
+// ask asks the published warehouse a question; cells are joined by bars. The DuckDB file stays open until another file
+// is published.
 func (w *world) ask(q string) string {
 	w.t.Helper()
 	info, err := os.Stat(filepath.Join(w.dir, duck.FileName))
@@ -274,7 +272,7 @@ func (w *world) ask(q string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cellsOf are the texts of a row.
+// cellsOf returns the cells of a row as text.
 func cellsOf(row []schema.Null[string]) (cells []string) {
 	for _, c := range row {
 		if !c.Valid {
@@ -285,11 +283,11 @@ func cellsOf(row []schema.Null[string]) (cells []string) {
 	return cells
 }
 
-// today is the service's day, from which the tests count back.
+// today returns the service's present day, from which the tests count back.
 func (w *world) today() schema.Date { return date(w.service.Today()) }
 
-// checkTruth compares every day in reach, row by row, with what the service states
-// a perfect copy holds, in DuckDB and in Parquet; and the store with itself.
+// checkTruth compares every day that the report still covers, row by row, in DuckDB and in Parquet, with the rows that
+// a perfect copy has according to the simulated service. It also verifies the store.
 func (w *world) checkTruth() {
 	w.t.Helper()
 	w.must("verify")
@@ -347,7 +345,7 @@ func (w *world) checkTruth() {
 	}
 }
 
-// hashes are the files under some folders of the store, by their content.
+// hashes returns a hash of each file under some folders of the store.
 func (w *world) hashes(under ...string) map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
@@ -367,8 +365,8 @@ func (w *world) hashes(under ...string) map[string]string {
 	return out
 }
 
-// proven are the hashes of what follows from the replies alone, not from the ledger of the
-// runs: the Parquet files but those of the runs and the readings, and the replies of the report.
+// proven returns the hashes of the files that depend only on the replies, and not on how many runs there were: the
+// Parquet files except those about runs and readings, and the stored replies of the report.
 func (w *world) proven() map[string]string {
 	w.t.Helper()
 	out := w.hashes("parquet", "raw/spend_report")
@@ -406,9 +404,9 @@ func TestSync_CopiesTheWholeReach(t *testing.T) {
 
 func TestSync_TwiceChangesOnlyTheLedger(t *testing.T) {
 	w := newWorld(t).synced()
-	w.must("sync") // by this world's clock: the balance is another every ten minutes
+	w.must("sync") // with this world's clock, because the balance changes every ten minutes
 	before, data := w.proven(), w.ask("FROM spend_daily ORDER BY ALL")
-	w.env["REREAD_AFTER"] = "0s" // read all of it again
+	w.env["REREAD_AFTER"] = "0s" // read everything again
 	r := w.summary(w.must("sync", "--json"))
 	if r.DaysPlanned != 33 || r.DaysProven != 33 || r.DaysChanged != 0 {
 		t.Errorf("second sync: %+v", r)
@@ -434,7 +432,8 @@ func TestSync_TwiceChangesOnlyTheLedger(t *testing.T) {
 	}
 }
 
-// The guide lies beside the store and is brought up to date; a file of somebody else under its name stays.
+// TestSync_PlacesTheGuide: a sync writes the guide into the data directory and updates it. If a user has another file
+// with the same name, this file stays.
 func TestSync_PlacesTheGuide(t *testing.T) {
 	w := newWorld(t).synced()
 	path := filepath.Join(w.dir, guideName)
@@ -458,12 +457,12 @@ func TestSync_PlacesTheGuide(t *testing.T) {
 	if err := os.Mkdir(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w.must("sync") // said, and no reason to fail
+	w.must("sync") // the sync reports this, and does not fail
 	w.must("verify")
 }
 
-// TestSync_PasswordRotatedInMidRun: the service takes another password from some request on, and the file that names
-// it has that one by then. The run reads it again, and ends as if nothing had been.
+// TestSync_PasswordRotatedInMidRun: from some request on, the service accepts only a new password. By then the password
+// file has the new password. The run reads the file again, and ends like an undisturbed run.
 func TestSync_PasswordRotatedInMidRun(t *testing.T) {
 	w := newWorld(t, small)
 	file := filepath.Join(t.TempDir(), "password")

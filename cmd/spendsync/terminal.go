@@ -16,7 +16,7 @@ type terminal struct {
 	stdout, stderr io.Writer
 	environ        []string     // including the variables of spendsync
 	json           bool         // --json: answers are JSON
-	jsonLog        *slog.Logger // for the end of the command; nil: its end is text
+	jsonLog        *slog.Logger // for the last line of the command; nil: the last lines are text
 }
 
 // print writes a text for a person.
@@ -33,15 +33,15 @@ func (t *terminal) answer(answer any, text string) error {
 	return t.print(text)
 }
 
-// endIncomplete ends a command whose main work succeeded and the rest failed: exit 4.
+// endIncomplete ends a command whose main work succeeded although the rest failed: exit 4.
 func (t *terminal) endIncomplete(happened string) error {
 	happened = cli.OneLine(happened)
 	t.lastLines(slog.LevelWarn, explain.Sentence(happened, exit.Partial), exit.Partial)
 	return &exit.Outcome{Code: exit.Partial, Happens: happened}
 }
 
-// lastLines print the end of a command: a JSON object in JSON logs, otherwise three lines for a person,
-// wrapped at words on a terminal.
+// lastLines prints the last lines of a command. In JSON logs this is one object; otherwise there are three lines for a
+// person, wrapped on a terminal.
 func (t *terminal) lastLines(level slog.Level, m explain.Message, code int, attrs ...any) {
 	if t.jsonLog != nil {
 		if m.Detail != "" {

@@ -21,7 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal opens a terminal of that width: the side of the person, and that of the program.
+// openTerminal opens a pseudoterminal with the given width: ptmx is the side of the person, tty the side of the
+// program.
 func openTerminal(t *testing.T, width int) (ptmx, tty *os.File) {
 	t.Helper()
 	ptmx, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -46,7 +47,8 @@ func openTerminal(t *testing.T, width int) (ptmx, tty *os.File) {
 	return ptmx, tty
 }
 
-// onTerminal runs a command on a terminal of that width and returns everything that it writes there.
+// onTerminal runs a command on a terminal with the given width, and returns everything that the command writes to the
+// terminal.
 func onTerminal(t *testing.T, cmd *exec.Cmd, width int, variables ...string) string {
 	t.Helper()
 	ptmx, tty := openTerminal(t, width)
@@ -58,15 +60,15 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, width int, variables ...string) str
 	}
 	tty.Close()
 	var out bytes.Buffer
-	io.Copy(&out, ptmx) // it ends with an error when the command has closed the terminal
+	io.Copy(&out, ptmx) // Copy returns an error when the command has closed the terminal
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	return strings.ReplaceAll(out.String(), "\r\n", "\n")
 }
 
-// TestTerminal_AnswersFit asks on terminals of three widths: no line is longer than the terminal, and the verdict comes
-// first.
+// TestTerminal_AnswersFit prints answers on terminals of three widths. No line is longer than the terminal, and the
+// verdict comes first.
 func TestTerminal_AnswersFit(t *testing.T) {
 	w := newWorld(t).withMarts().synced()
 	for _, width := range []int{80, 100, 160} {
@@ -74,12 +76,12 @@ func TestTerminal_AnswersFit(t *testing.T) {
 			"query last_week", "query runway", "query", "query int.source_judgement", "query coverage_gaps", "tables",
 			"tables creative"} {
 			if i > schematest.Times(3, 11, 11) || width > 80 && i > 0 && !(width == 160 && schematest.All()) {
-				continue // nothing between is laid out differently
+				continue // widths in between give no other layout
 			}
 			out := onTerminal(t, w.start(t.Context(), strings.Fields(args)...), width)
 			for line := range strings.Lines(out) {
 				n := text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n"))
-				if n > width && strings.Contains(strings.TrimSpace(line), " ") { // a path alone cannot be broken
+				if n > width && strings.Contains(strings.TrimSpace(line), " ") { // a single path cannot be wrapped
 					t.Errorf("%s: %d columns on a terminal of %d: %s", args, n, width, line)
 				}
 			}
@@ -101,9 +103,9 @@ func TestTerminal_AnswersFit(t *testing.T) {
 	}
 }
 
-// TestInit_AsksUntilItIsRight: a person at a terminal gives a wrong password, is asked again, and keeps the other
-// answers by Enter. A second init begins with what the first one wrote, keeps other lines, and its files make the
-// manifests of cronjob and an answer of query.
+// TestInit_AsksUntilItIsRight: a person at a terminal enters a wrong password. Init asks again, and the person keeps
+// the other answers by pressing Enter. A second init starts with the values that the first one wrote, and keeps other
+// lines of the file. With these files, cronjob prints manifests and query answers.
 func TestInit_AsksUntilItIsRight(t *testing.T) {
 	w := newWorld(t, small)
 	dir := t.TempDir()
@@ -164,7 +166,7 @@ func TestInit_AsksUntilItIsRight(t *testing.T) {
 	}
 	env := filepath.Join(dir, config.FileName)
 	elsewhere := start("status", "--config", env)
-	elsewhere.Dir = "/" // as a scheduler starts it
+	elsewhere.Dir = "/" // a scheduler starts the command in another folder
 	if out, err := elsewhere.CombinedOutput(); err != nil || !strings.Contains(string(out), "Account acme") {
 		t.Errorf("from another folder: %v: %s", err, out)
 	}

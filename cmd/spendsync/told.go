@@ -21,7 +21,8 @@ import (
 	"spendsync/schema"
 )
 
-// told reports one run to others: a heartbeat, and notices of findings. A failure to report is only a warning.
+// told reports a run to other systems: it sends heartbeats, and notices of findings. If a report fails, this is only a
+// warning.
 type told struct {
 	runner *runner
 	log    *slog.Logger
@@ -30,7 +31,7 @@ type told struct {
 	wanted map[string]bool
 }
 
-// newTold reads the addresses even if another variable is invalid: that run fails, and somebody should hear of it.
+// newTold reads the addresses even if another variable is invalid: that run fails, and the failure should be reported.
 func (r *runner) newTold() *told {
 	t := &told{runner: r, log: r.log}
 	cfg := r.cfg
@@ -53,7 +54,7 @@ func (r *runner) newTold() *told {
 	return t
 }
 
-// start reports that the run has started, within the time of one last call.
+// start reports that the run has started. It takes at most the time of one [call.lastCall].
 func (t *told) start(ctx context.Context) {
 	within, cancel := t.runner.lastCall(ctx)
 	defer cancel()
@@ -62,8 +63,8 @@ func (t *told) start(ctx context.Context) {
 	}
 }
 
-// end reports the exit code and the findings. All receivers together have the time of one last call; the search for
-// findings does not count. result is nil if the run ended with an error.
+// end reports the exit code and the findings. All receivers together get the time of one [call.lastCall], not counting
+// the search for findings. The argument result is nil if the run ended with an error.
 func (t *told) end(ctx context.Context, code int, result *job.Result) {
 	var run notice.Run
 	if t.teller != nil {
@@ -88,10 +89,10 @@ func (t *told) end(ctx context.Context, code int, result *job.Result) {
 			return nil
 		})
 	}
-	_ = g.Wait() // its functions return nil
+	_ = g.Wait() // cannot fail: the functions return nil
 }
 
-// run returns the findings of this run: those of its own end, and those of the published generation.
+// run returns the findings of this run: findings about the run itself, and findings in the published generation.
 func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run {
 	run := notice.Run{At: t.runner.now().UTC()}
 	published, known := t.published(ctx, &run.Generation)
@@ -109,7 +110,7 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 		switch group {
 		case "failed":
 			return code != exit.Stopped
-		case "account": // only an answer of the service tells
+		case "account": // known only if the service has answered
 			return code == exit.OK || code == exit.Auth || code == exit.Partial || code == exit.DayAtRisk
 		case "backup":
 			return err == nil
@@ -119,7 +120,7 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 	return run
 }
 
-// published queries the published generation for findings, and reports whether it answered.
+// published queries the published generation for findings, and reports whether the query succeeded.
 func (t *told) published(ctx context.Context, generation *int64) (all []notice.Finding, known bool) {
 	if t.runner.screen == nil || ctx.Err() != nil { // the configuration is invalid
 		return nil, false
@@ -158,10 +159,11 @@ func (t *told) ask(ctx context.Context) (all []notice.Finding, err error) {
 	return all, nil
 }
 
-// maxUnverified is the age of the last verified backup from which on a notice is sent.
+// maxUnverified is the age of the last verified backup at which a notice is sent.
 const maxUnverified = 8 * 24 * time.Hour
 
-// backup returns a finding if the last verified backup is older than [maxUnverified]. Stores without any get none.
+// backup returns a finding if the last verified backup is older than [maxUnverified]. If no backup was ever verified,
+// there is no finding.
 func (t *told) backup(now time.Time) (all []notice.Finding, err error) {
 	var at time.Time
 	err = notice.Read(durable.OS, t.teller.Dir, notice.Verified, &at)

@@ -20,7 +20,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// beats is a receiver of heartbeats on loopback: it keeps the paths, and answers with a status.
+// beats is a receiver of heartbeats on loopback. It keeps the paths of the requests, and answers with a status.
 type beats struct {
 	mu     sync.Mutex
 	status int
@@ -43,9 +43,9 @@ func (b *beats) take() []string {
 	return taken
 }
 
-// TestHeartbeat_OfRuns: every run reports its start and how it ended, a run with a wrong variable its
-// end; commands that are no run report nothing. A receiver that fails changes no exit code, and its
-// address shows nowhere.
+// TestHeartbeat_OfRuns: every run reports its start and its exit code. A run with an invalid variable reports only its
+// exit code. Other commands report nothing. A receiver that fails does not change the exit code, and its address
+// appears in no output.
 func TestHeartbeat_OfRuns(t *testing.T) {
 	w := newWorld(t, small)
 	b := &beats{status: http.StatusOK}
@@ -98,12 +98,12 @@ func TestHeartbeat_OfRuns(t *testing.T) {
 	}
 }
 
-// inboxes is a receiver of JSON on loopback: it keeps the notices, and answers with a status.
+// inboxes is a receiver of JSON on loopback. It keeps the notices, and answers with a status.
 type inboxes struct {
 	mu     sync.Mutex
 	status int
 	got    []notice.Message
-	all    strings.Builder // everything that was ever sent
+	all    strings.Builder // the bodies of all requests
 }
 
 func (b *inboxes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +118,7 @@ func (b *inboxes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(b.status)
 }
 
-// take returns kind, place and state of what was accepted since the last call.
+// take returns the kind, place and state of each notice that was accepted since the last call.
 func (b *inboxes) take() (all []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,10 +129,10 @@ func (b *inboxes) take() (all []string) {
 	return all
 }
 
-// TestNotices_OfRuns: what begins and ends is told once, by whichever run can reach the receiver; no
-// message, log or file shows a secret; a receiver that is away changes no exit code.
+// TestNotices_OfRuns: the start and the end of a finding are reported once, by the first run that can reach the
+// receiver. No message, log or file shows a secret. A receiver that cannot be reached does not change an exit code.
 func TestNotices_OfRuns(t *testing.T) {
-	schematest.Long(t) // package notice has what is told when
+	schematest.Long(t) // the tests of package notice cover when something is reported
 	w := newWorld(t, small).withMarts()
 	b := &inboxes{status: http.StatusOK}
 	server := httptest.NewServer(b)
@@ -168,7 +168,7 @@ func TestNotices_OfRuns(t *testing.T) {
 		step.edit()
 		code, stderr := w.stderr("sync")
 		got := b.take()
-		for i, g := range got { // its place is when it was seen
+		for i, g := range got { // the place of this finding is the time at which it was seen
 			if strings.HasPrefix(g, "settings ") {
 				got[i] = "settings begins"
 			}
@@ -189,10 +189,9 @@ func TestNotices_OfRuns(t *testing.T) {
 	}
 }
 
-// TestNotices_OfQuietDays: of an account whose money flows as ever, one notice in fifty days begins at most.
-// Each day has one run. Days and settings are
-// left out: the warehouse compares days with the machine's clock, not the simulated one, and the account's settings
-// do change.
+// TestNotices_OfQuietDays: if the spend of an account develops as usual, at most one finding is reported in fifty days.
+// Each day has one run. Notices about days and settings are left out: the warehouse compares days with the machine's
+// clock and not with the simulated clock, and the account's settings do change.
 func TestNotices_OfQuietDays(t *testing.T) {
 	schematest.Long(t)
 	days := schematest.Times(1, 2, 50)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// typed returns a command line to paste. It begins as this process was started: with the program's name or, since 'go
-// run' deletes its program, with 'go run'.
+// typed returns a command line to paste. It begins with the program as the user started it. If that was 'go run', it
+// begins with 'go run', because the program is deleted afterwards.
 func typed(args ...string) string {
 	words := []string{program()}
 	for _, arg := range args {

@@ -8,8 +8,7 @@ import (
 	"spendsync/cmd/spendsync/dictionary"
 )
 
-// TestViews_ExplainEveryColumn holds that nobody who opens the warehouse finds a
-// table, a view or a column without a word on it.
+// TestViews_ExplainEveryColumn checks that every table, view and column of the warehouse has a comment.
 func TestViews_ExplainEveryColumn(t *testing.T) {
 	w := newWorld(t).withMarts().synced()
 	const ours = "database_name = current_database() AND schema_name IN ('main', 'mart')"
@@ -27,7 +26,8 @@ func TestViews_ExplainEveryColumn(t *testing.T) {
 	}
 }
 
-// TestTables_AreEachListedOnce holds also for a table or view that no group names yet, and nothing else is listed.
+// TestTables_AreEachListedOnce checks that each table and view is listed once, even if it belongs to no group yet, and
+// that nothing else is listed.
 func TestTables_AreEachListedOnce(t *testing.T) {
 	list, listed := dictionary.List(200), 0
 	for _, name := range dictionary.Names() {
@@ -41,7 +41,7 @@ func TestTables_AreEachListedOnce(t *testing.T) {
 	}
 }
 
-// lines are the rows of an answer.
+// lines returns the rows of an answer.
 func (w *world) lines(q string) []string {
 	w.t.Helper()
 	if got := w.ask(q); got != "" {

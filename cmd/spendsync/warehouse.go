@@ -14,7 +14,7 @@ import (
 )
 
 // warehouseErr explains why the DuckDB file of a folder cannot be opened: the folder is a file, or a published store
-// has lost its DuckDB file. It returns other errors unchanged.
+// has lost its DuckDB file. Other errors are returned unchanged.
 func warehouseErr(err error, dir string) error {
 	if err == nil {
 		return nil

@@ -20,7 +20,7 @@ func TestBar_KnownWaitsCountDown(t *testing.T) {
 		{32 * time.Second, 0, "4s left"},
 		{33 * time.Second, 57 * time.Second, "limit of requests: goes on in 57s"},
 		{80 * time.Second, 10 * time.Second, "limit of requests: goes on in 10s"},
-		// the wait for the limit does not count as a wait for replies
+		// The wait for the limit does not count as a wait for replies.
 		{90 * time.Second, 500 * time.Millisecond, "6s left"},
 		{95 * time.Second, 0, "waiting 5s for replies"},
 		{96 * time.Second, -time.Hour, "waiting 6s for replies"},

@@ -56,7 +56,7 @@ func (n Rendering) writeXLSX(ctx context.Context, out *bufio.Writer) (err error)
 			format = units[c.unit].cell
 		}
 		if format != "" {
-			// excelize returns the same number for equal styles
+			// excelize returns the same number for equal styles.
 			styles[i], err = file.NewStyle(&excelize.Style{CustomNumFmt: &format})
 			errs = append(errs, err)
 		}

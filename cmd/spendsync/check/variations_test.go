@@ -113,7 +113,7 @@ func TestRun_AgreesWithSync(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", q.Name, pageSize), func(t *testing.T) {
 				t.Parallel()
 				o := options(t, small(q.Name), pageSize)
-				// the limit passes after some waits; the budget must be long enough for them
+				// The limit passes after some waits. The budget must be long enough for them.
 				if strings.HasPrefix(q.Name, "limit-") {
 					o.Config.RetryBudget = 2 * time.Second
 				}

@@ -342,7 +342,7 @@ func (f *facts) fill(text string) string {
 // quotedAfter returns the quoted text that follows the given words in a reason.
 func quotedAfter(reason, words string) string {
 	_, text, _ := strings.Cut(reason, words)
-	// fails for a text that was cut off: it ends in an ellipsis, not in a quote
+	// This fails for a text that was cut off: it ends in an ellipsis, not in a quote.
 	quoted, err := strconv.QuotedPrefix(text)
 	if err != nil {
 		return text

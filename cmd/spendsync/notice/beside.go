@@ -9,18 +9,18 @@ import (
 	"spendsync/load/durable"
 )
 
-// Folder is the folder of the data directory for what is no part of a generation: the state of each account's notices,
-// the last verified backup, and the buckets that a push has reached. If it is deleted, all current findings are
-// reported again.
+// Folder is a folder in the data directory for files that do not belong to a generation: the state of each account's
+// notices, the last verified backup, and the buckets that a push has reached. If the folder is deleted, all current
+// findings are reported again.
 const Folder = "notices"
 
-// Files about backups: the time of the last verified one, and the last pushed generation by bucket address.
+// Files about backups: the time of the last verified backup, and the last pushed generation by bucket address.
 const (
 	Verified = "backup.json"
 	Pushed   = "pushed.json"
 )
 
-// maxNote exceeds any of these files: 500 messages of a few hundred bytes.
+// maxNote is larger than any file in [Folder]: the largest has 500 messages of a few hundred bytes.
 const maxNote = 16 << 20
 
 // Read reads a file of [Folder] into v, which stays unchanged if there is no file.
@@ -39,7 +39,7 @@ func Read(d durable.Disk, dir, name string, v any) error {
 	return nil
 }
 
-// Write replaces a file of [Folder] durably: afterwards it is complete or unchanged.
+// Write replaces a file of [Folder] durably. After a crash the file is either complete or unchanged.
 func Write(d durable.Disk, dir, name string, v any) error {
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {

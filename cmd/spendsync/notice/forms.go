@@ -14,11 +14,11 @@ import (
 	"spendsync/cmd/internal/config"
 )
 
-// limits are the most bytes of text that a form accepts in one request, with a margin: Telegram 4,096, Slack 4,000
-// recommended, Discord behind its /slack 2,000.
+// limits has the maximum number of bytes of text in one request, by the kind of receiver, with a margin. The documented
+// limits are 4,096 for Telegram, 4,000 (recommended) for Slack, and 2,000 for Discord's /slack address.
 var limits = map[string]int{"telegram": 4000, "slack": 1900, "mail": 50_000, "json": 50_000}
 
-// maxSentence limits one message: it may contain a long name.
+// maxSentence limits the length of one message, which may contain a long name.
 const maxSentence = 600
 
 // fits returns how many of the messages fit into one request, at least one.
@@ -57,8 +57,9 @@ var (
 	active = regexp.MustCompile(`[.]\pL|[@#/:][^\s0-9]`)
 )
 
-// inert keeps chats from interpreting a text: the author of a campaign's name must not be able to link or mention. An
-// invisible word joiner separates what a chat would recognize. Mail is text/plain, and JSON has no markup.
+// inert keeps chats from interpreting a text, because the author of a campaign's name must not be able to make a link
+// or mention a person. It inserts an invisible word joiner into text that a chat would recognize. Mail is text/plain,
+// and JSON has no markup.
 func inert(form, text string) string {
 	text = cli.Visible(cli.OneLine(text))
 	if form != "slack" && form != "telegram" {
@@ -83,7 +84,7 @@ func Post(ctx context.Context, r config.Receiver, account string, all []Message)
 	return send(ctx, http.MethodPost, r.URL, text)
 }
 
-// body returns the request body of a form, in the shape that its documentation defines.
+// body returns the body of a request, in the format that the documentation of the receiver defines.
 func body(r config.Receiver, account string, all []Message, lines []string) any {
 	text := strings.Join(lines, "\n")
 	switch r.Form {

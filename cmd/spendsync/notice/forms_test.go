@@ -26,7 +26,7 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// hostile is a name that is markup for some receivers, and a mention for others.
+// hostile is a name that some receivers would interpret as markup, and others as a mention.
 const hostile = "<!channel> @everyone **b** _i_ `c` [x](https://evil.test) <b>&amp; \u202e # h"
 
 var told = []Message{{ID: "runway-0102", State: Begins, Finding: Finding{Kind: "runway", Happened: "the money of “" +
@@ -34,7 +34,7 @@ var told = []Message{{ID: "runway-0102", State: Begins, Finding: Finding{Kind: "
 	At: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)},
 	{ID: "loses-0304", State: Over, Finding: Finding{Kind: "loses", Place: "C1", Happened: "it loses", Do: "look"}}}
 
-// received is a stand-in on loopback for a receiver that takes JSON.
+// received simulates a receiver of JSON on loopback, and keeps the requests.
 type received struct {
 	mu     sync.Mutex
 	paths  []string
@@ -67,7 +67,7 @@ func receiversOf(t *testing.T, raw string) []config.Receiver {
 	return all
 }
 
-// sendTo sends the messages to a form on loopback, and returns what arrived.
+// sendTo sends the messages to a simulated receiver of the given kind, and returns that receiver.
 func sendTo(t *testing.T, prefix, path string) *received {
 	t.Helper()
 	r := &received{}
@@ -94,7 +94,7 @@ func TestForm_Slack(t *testing.T) {
 	wantBoth(t, text)
 }
 
-// TestForm_Inert: in chats nothing in a name is a link, a mention, a command or a tag.
+// TestForm_Inert: chats find no link, mention, command or tag in a name.
 func TestForm_Inert(t *testing.T) {
 	name := "see evil.example.com/x http://evil.test @everyone #tag /start $906.10 at 04:00"
 	for _, form := range []string{"slack", "telegram"} {
@@ -117,7 +117,7 @@ func TestForm_Inert(t *testing.T) {
 	}
 }
 
-// TestForm_Telegram: sendMessage for each chat, which is a receiver of its own, without parse_mode.
+// TestForm_Telegram: sendMessage is called for each chat, without parse_mode. Each chat counts as a separate receiver.
 func TestForm_Telegram(t *testing.T) {
 	r := &received{}
 	s := httptest.NewServer(r)
@@ -140,7 +140,7 @@ func TestForm_Telegram(t *testing.T) {
 	}
 }
 
-// TestForm_JSON: every message with its ID, state and parts.
+// TestForm_JSON: the JSON has every message with its ID, state and parts.
 func TestForm_JSON(t *testing.T) {
 	r := sendTo(t, "http://", "/hook?token=cAn4ry")
 	notices, _ := r.bodies[0]["notices"].([]any)
@@ -154,8 +154,9 @@ func TestForm_JSON(t *testing.T) {
 	}
 }
 
-// TestForm_Mail: a mail in plain text over SMTP for each mailbox, by a user with a password and in this host's name. A
-// server that offers LOGIN alone gets that, and a mailbox that is refused holds up no other.
+// TestForm_Mail: each mailbox gets a plain-text mail over SMTP. The client logs in with user and password and greets
+// with this host's name. If a server only offers LOGIN, LOGIN is used. If a mailbox is refused, the other mailboxes
+// still get their mail.
 func TestForm_Mail(t *testing.T) {
 	for offers, auth := range map[string]string{"PLAIN": "AUTH PLAIN", "LOGIN": "AUTH LOGIN"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -201,7 +202,8 @@ func TestForm_Mail(t *testing.T) {
 	}
 }
 
-// TestForm_MailTrustsTheCAFile: a server behind a company's own authority is refused, unless CA_FILE names that.
+// TestForm_MailTrustsTheCAFile: a server whose certificate comes from a company's own authority is refused, unless
+// CA_FILE names that authority.
 func TestForm_MailTrustsTheCAFile(t *testing.T) {
 	s := httptest.NewTLSServer(http.NotFoundHandler())
 	defer s.Close()
@@ -269,7 +271,8 @@ func smtpSession(l net.Listener, auth string) (lines []string) {
 	return lines
 }
 
-// wantBoth checks that a text shows both messages with their IDs, and no character that turns it around.
+// wantBoth checks that a text shows both messages with their IDs, and contains no character that reverses the direction
+// of writing.
 func wantBoth(t *testing.T, text string) {
 	t.Helper()
 	for _, want := range []string{"acme: the money of ", "lasts 2.1 more days; add money [runway-0102]",
@@ -283,7 +286,7 @@ func wantBoth(t *testing.T, text string) {
 	}
 }
 
-// TestFits_HoldsTheLimits: no request is longer than its receiver takes, and long names are cut.
+// TestFits_HoldsTheLimits: no request is longer than its receiver accepts, and long names are cut.
 func TestFits_HoldsTheLimits(t *testing.T) {
 	var all []Message
 	for i := range 100 {
@@ -310,7 +313,8 @@ func TestFits_HoldsTheLimits(t *testing.T) {
 	}
 }
 
-// TestReceivers_ShowNoSecret: what is wrong with an address is said without it, also when it is asked.
+// TestReceivers_ShowNoSecret: errors about an address do not show the address, neither when it is parsed nor when a
+// request to it fails.
 func TestReceivers_ShowNoSecret(t *testing.T) {
 	for _, raw := range []string{"https://[cAn4ry", "ftp://host/cAn4ry", "telegram://cAn4ry@telegram",
 		"smtp://ann:cAn4ry@host", "http://cAn4ry.example.com/cAn4ry", "slack+ftp://x/cAn4ry", "cAn4ry"} {
@@ -345,7 +349,8 @@ func TestReceivers_ShowNoSecret(t *testing.T) {
 	}
 }
 
-// TestReceivers_AreSeparated: by white space and commas, but not within an address.
+// TestReceivers_AreSeparated: addresses are separated by white space and commas; a comma within an address does not
+// separate.
 func TestReceivers_AreSeparated(t *testing.T) {
 	all := receiversOf(t, "https://hooks.slack.com/services/a, slack+https://discord.com/api/webhooks/1/a/slack,"+
 		"https://prod-1.example.com/workflows/a?x=1,2\tsmtps://u:p@mail.test?from=a@b.c&to=d@e.f,g@h.i "+

@@ -19,19 +19,19 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// mortal is a process: its calls on files and receivers have effects until it dies. It dies at a
-// given call, which may or may not have had its effect.
+// mortal simulates a process that is killed. Its calls on files and receivers take effect until it dies at a given
+// call. That last call may or may not take effect.
 type mortal struct {
 	durable.System
 	mu     sync.Mutex
-	calls  int // until death; below 0: it never dies
+	calls  int // calls left until the process dies; below 0: it never dies
 	effect bool
 	dead   bool
 }
 
 var errDead = errors.New("the process is dead")
 
-// lives counts a call, and reports whether it has its effect and whether it returns.
+// lives counts a call, and reports whether the call takes effect and whether it returns.
 func (m *mortal) lives() (acts, returns bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,7 +46,7 @@ func (m *mortal) lives() (acts, returns bool) {
 	return true, true
 }
 
-// do makes a call.
+// do makes a call, unless the process is dead.
 func (m *mortal) do(call func() error) error {
 	acts, returns := m.lives()
 	var err error
@@ -91,24 +91,24 @@ func (f *mortalFile) Write(p []byte) (n int, err error) {
 	return 0, errDead
 }
 
-// Sync has no effect here: what a process wrote survives its death. Loss of power is the subject of
-// the tests of load/durable, which replace uses as the store does.
+// Sync has no effect here, because written data survives the death of the process. The tests of load/durable cover the
+// loss of power.
 func (f *mortalFile) Sync() error { return f.m.do(func() error { return nil }) }
 
-// inbox is a receiver that keeps what it accepts. It fails at times: before it has accepted
-// anything, or after.
+// inbox is a receiver that keeps the messages that it accepts. Sometimes it fails, either before or after it has
+// accepted the messages.
 type inbox struct {
 	got []Message
 }
 
-// account is a random life of an account's findings.
+// account makes findings of an account that start and end at random.
 type account struct {
 	r   *rand.Rand
 	now time.Time
 	set map[string]Finding
 }
 
-// step moves on by an hour, in which findings come and go.
+// step advances by an hour, in which some findings start and others end.
 func (a *account) step() Run {
 	a.now = a.now.Add(time.Hour)
 	kinds := []string{"day_at_risk", "runway", "loses", "failed", "settings"}
@@ -128,9 +128,9 @@ func (a *account) step() Run {
 	return run
 }
 
-// TestTell_SurvivesKills kills runs at random calls on files and receivers. Each receiver then has every
-// message that was ever decided, in its order, under one ID; begin and end alternate for
-// each finding.
+// TestTell_SurvivesKills kills runs at random calls on files and receivers. In the end, each receiver has every message
+// that was ever in the stored state, in order, and each message has one ID. For each finding, the messages about its
+// start and its end alternate.
 func TestTell_SurvivesKills(t *testing.T) {
 	kills, seed := schematest.Times(100, 200, 1000), schematest.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -185,7 +185,7 @@ func TestTell_SurvivesKills(t *testing.T) {
 		}
 		note()
 	}
-	// The account rests until all ends are due, and the receivers are well.
+	// No more findings occur until all ends have been reported, and the receivers no longer fail.
 	for range 5 {
 		a.now = a.now.Add(72 * time.Hour)
 		run := Run{At: a.now, Knows: func(string) bool { return true }}
@@ -243,13 +243,13 @@ func TestTell_SurvivesKills(t *testing.T) {
 	}
 }
 
-// TestUpdate_Tempers: each group begins and ends as it should.
+// TestUpdate_Tempers: each kind of finding is reported and ends after the time that its temper demands.
 func TestUpdate_Tempers(t *testing.T) {
 	start, one := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), []config.Receiver{{Name: "1 json"}}
 	for name, c := range map[string]struct {
 		kind  string
-		hours string // one letter an hour: x there, o there but only to keep, . absent, ? not known
-		want  string // B begins, E over
+		hours string // one letter per hour: x present, o present but only keeps an open finding, . absent, ? not known
+		want  string // one letter per hour: B the start is reported, E the end
 	}{
 		"a day at once":                  {"day_at_risk", ".xx..", ".B.E."},
 		"a failed run is made up":        {"failed", ".x.x.", "....."},
@@ -278,7 +278,7 @@ func TestUpdate_Tempers(t *testing.T) {
 			t.Errorf("%s: %s, told %s, want %s", name, c.hours, got, c.want)
 		}
 	}
-	// A statistical finding ends after two days away.
+	// A statistical finding ends after two days of absence.
 	s := state{}.update(Run{At: start, Findings: []Finding{{Kind: "loses", Begins: true}},
 		Knows: func(string) bool { return true }}, one)
 	s = s.update(Run{At: start.Add(48 * time.Hour), Knows: func(string) bool { return true }}, one)
@@ -287,7 +287,7 @@ func TestUpdate_Tempers(t *testing.T) {
 	}
 }
 
-// TestTell_OneAtATime: a second run of the account leaves the telling to the first.
+// TestTell_OneAtATime: while a run sends messages for an account, a second run of the account sends none.
 func TestTell_OneAtATime(t *testing.T) {
 	dir, posted := t.TempDir(), 0
 	teller := func(post func() error) *Teller {
@@ -302,7 +302,7 @@ func TestTell_OneAtATime(t *testing.T) {
 	if err != nil || posted != 1 {
 		t.Errorf("%v, posted %d times", err, posted)
 	}
-	// A damaged state is named, and everything is told again.
+	// If the stored state is damaged, the error says so, and every finding is reported again.
 	if err := os.WriteFile(filepath.Join(dir, Folder, "account=acme.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

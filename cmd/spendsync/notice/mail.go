@@ -17,8 +17,8 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// sendMail sends one mail, a line for each message, in plain text so that no name is markup. Its ID is that of the
-// first message, so that a receiver recognizes a mail that is sent again after a kill.
+// sendMail sends one mail, a line for each message, in plain text so that no name is markup. The mail's ID is the ID of
+// the first message, so that a receiver recognizes a mail that is sent again after a kill.
 func sendMail(ctx context.Context, r config.Receiver, account string, all []Message, lines []string) error {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := errors.Join(m.From(r.From), m.To(r.To)); err != nil {
@@ -44,12 +44,12 @@ func sendMail(ctx context.Context, r config.Receiver, account string, all []Mess
 		return err
 	}
 	err = c.Send(m)
-	_ = c.Close() // by now the mail is accepted or refused
+	_ = c.Close() // the mail has already been accepted or refused
 	return err
 }
 
-// mailClient uses TLS from the start for smtps:// (port 465), and STARTTLS for smtp:// (port 587). Without encryption
-// it sends only to this machine.
+// mailClient uses TLS from the start for smtps:// (port 465), and STARTTLS for smtp:// (port 587). Without encryption,
+// mail is only sent to this machine.
 func mailClient(r config.Receiver) (*mail.Client, error) {
 	host := r.URL.Hostname()
 	local := outbound.IsLoopback(host)

@@ -14,7 +14,7 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// maxReply exceeds the reply of any receiver.
+// maxReply is larger than the reply of any receiver.
 const maxReply = 1 << 20
 
 // send sends a request until it is accepted, at most three times. Refusals (4xx except 429) and redirects are final.

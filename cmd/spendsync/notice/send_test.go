@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// receiver stands for a service on loopback. It answers with the statuses in their order, and with
-// the last one from then on.
+// receiver simulates a service on loopback. It answers with the given statuses in order, and then repeats the last
+// status.
 type receiver struct {
 	mu       sync.Mutex
 	statuses []int
@@ -57,7 +57,7 @@ func serve(t *testing.T, r *receiver) *url.URL {
 	return u
 }
 
-// TestHeartbeat_SpeaksAsHealthchecks: start, then success or the exit code.
+// TestHeartbeat_SpeaksAsHealthchecks: the requests report the start, and then success or the exit code.
 func TestHeartbeat_SpeaksAsHealthchecks(t *testing.T) {
 	for code, end := range map[int]string{0: "/ping/cAn4ry", 4: "/ping/cAn4ry/4", 143: "/ping/cAn4ry/143"} {
 		r := &receiver{}
@@ -78,8 +78,7 @@ func TestHeartbeat_SpeaksAsHealthchecks(t *testing.T) {
 	}
 }
 
-// TestHeartbeat_TriesAgain: a receiver that fails at times loses nothing; one that refuses is not
-// asked again.
+// TestHeartbeat_TriesAgain: if a receiver fails, the request is repeated; if it refuses, the request is not repeated.
 func TestHeartbeat_TriesAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		statuses []int
@@ -105,8 +104,8 @@ func TestHeartbeat_TriesAgain(t *testing.T) {
 	}
 }
 
-// TestHeartbeat_ADeadReceiverEndsWithItsTime: one that accepts and never answers, and a port that
-// nothing listens at. The error shows no part of the address but its host.
+// TestHeartbeat_ADeadReceiverEndsWithItsTime tests a receiver that accepts a connection and never answers, and a port
+// without a listener. The error shows only the host of the address.
 func TestHeartbeat_ADeadReceiverEndsWithItsTime(t *testing.T) {
 	release := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))

@@ -10,12 +10,12 @@ import (
 	"spendsync/cmd/internal/config"
 )
 
-// Finding is a problem that somebody should hear about, as one run sees it.
+// Finding is a problem that somebody should know about, as one run found it.
 type Finding struct {
 	Kind     string `json:"kind"`     // the part before "_" is the kind of SPENDSYNC_NOTIFY
-	Place    string `json:"place"`    // the campaign, source or other object that it concerns
+	Place    string `json:"place"`    // the campaign, source or other object with the problem
 	Since    string `json:"since"`    // first Chicago day of the problem; "": not known
-	Begins   bool   `json:"-"`        // false: it only keeps a reported finding open
+	Begins   bool   `json:"-"`        // false: the finding is not reported as new, but keeps a reported finding open
 	Happened string `json:"happened"` // a sentence without the final period
 	Do       string `json:"do"`
 }
@@ -26,15 +26,16 @@ func (f Finding) Group() string {
 	return name
 }
 
-// temper is how long a finding of a group must last, or stay away, before that is reported.
+// temper is how long a finding of a group must last before its start is reported, and be absent before its end is
+// reported.
 type temper struct {
 	runs    int           // consecutive runs with the finding before it is reported
 	absence time.Duration // how long it must be absent before its end is reported
 	event   bool          // findings are events, which do not end
 }
 
-// tempers lists the groups whose findings are not reported at once, or never end. Hourly numbers cross their limits
-// back and forth, and the next run makes up for a failed one.
+// tempers lists the groups whose findings are not reported at once, or never end. The waiting is needed because hourly
+// numbers cross a limit back and forth, and because the next run makes up for a failed run.
 var tempers = map[string]temper{
 	"failed":   {runs: 2},
 	"break":    {absence: 48 * time.Hour},
@@ -51,7 +52,7 @@ type state struct {
 	Waiting map[string][]Message `json:"waiting"` // for each receiver, the oldest first
 }
 
-// open is a finding that has started and has not ended, in its words as it was reported.
+// open is a finding that has started and has not ended, with the text of its report.
 type open struct {
 	ID string `json:"id"`
 	Finding
@@ -75,7 +76,7 @@ const (
 	Over   = "over"
 )
 
-// maxWaiting limits the messages that wait for an unreachable receiver. The oldest are dropped.
+// maxWaiting limits the messages that wait for an unreachable receiver. If there are more, the oldest are dropped.
 const maxWaiting = 500
 
 // Run is the part of a run's result that notices need.
@@ -90,7 +91,7 @@ type Run struct {
 }
 
 // update returns the state after a run. It adds a message for each receiver when a finding starts and when it ends.
-// Messages for other receivers are dropped.
+// Waiting messages for receivers that are no longer configured are dropped.
 func (s state) update(r Run, receivers []config.Receiver) state {
 	next := state{Waiting: map[string][]Message{}}
 	for _, to := range receivers {
@@ -106,7 +107,7 @@ func (s state) update(r Run, receivers []config.Receiver) state {
 		delete(seen, key{o.Kind, o.Place})
 		t := tempers[o.Group()]
 		switch {
-		case there && !o.Told && !f.Begins: // it ended before it was reported
+		case there && !o.Told && !f.Begins: // the finding ended before its start was reported
 		case there && !o.Told:
 			next.keepOpen(open{ID: o.ID, Finding: f, Runs: o.Runs + 1, LastSeen: r.At}, r)
 		case there:
@@ -130,7 +131,8 @@ func (s state) update(r Run, receivers []config.Receiver) state {
 	return next
 }
 
-// keepOpen adds a finding that was not reported yet, and reports it once it has lasted long enough.
+// keepOpen adds a finding that was not reported yet to the open findings. The finding is reported as soon as it has
+// lasted long enough.
 func (s *state) keepOpen(o open, r Run) {
 	if o.Told = o.Runs >= tempers[o.Group()].runs; o.Told {
 		s.say(o, Begins, r)
@@ -138,7 +140,7 @@ func (s *state) keepOpen(o open, r Run) {
 	s.Open = append(s.Open, o)
 }
 
-// say adds a message about a finding for every receiver.
+// say adds a message about the start or the end of a finding, for every receiver.
 func (s *state) say(o open, what string, r Run) {
 	for to := range s.Waiting {
 		s.Waiting[to] = append(s.Waiting[to], Message{ID: o.ID, State: what, Finding: o.Finding, At: r.At,
@@ -146,7 +148,7 @@ func (s *state) say(o open, what string, r Run) {
 	}
 }
 
-// idOf returns the ID of a finding: its kind, and a hash of its place and its start.
+// idOf returns the ID of a finding, made from the finding's kind and a hash of its place and its start.
 func idOf(r Run, f Finding) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.Account, f.Kind, f.Place,
 		r.At.UTC().Format(time.RFC3339Nano)}, "\x00")))

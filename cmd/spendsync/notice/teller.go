@@ -14,8 +14,8 @@ import (
 )
 
 // Teller reports to receivers which findings start and which end. Each message is written to the store before it is
-// sent, and removed after a receiver has accepted it: if a run dies in between, the next one sends it again under the
-// same ID.
+// sent, and removed after a receiver has accepted it: if a run dies in between, the next run sends the message again
+// under the same ID.
 type Teller struct {
 	Disk      durable.Disk
 	Dir       string // data directory
@@ -25,8 +25,8 @@ type Teller struct {
 }
 
 // Tell adds the findings of a run and sends all waiting messages, to every receiver at the same time, until ctx ends.
-// It returns an error for every receiver that did not accept everything; the next call sends the rest. If another
-// run's Tell of the same account is active, it returns at once: that run sends the messages.
+// It returns an error for every receiver that did not accept everything; the next call sends the rest. If another run
+// is executing Tell for the same account, Tell returns at once, and the other run sends the messages.
 func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	folder := filepath.Join(t.Dir, Folder)
 	if err := t.Disk.MakeDirs(folder); err != nil {
@@ -43,7 +43,7 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	r.Account = t.Account
 	note := "account=" + t.Account + ".json"
 	var was state
-	// A damaged state counts as empty: better to report findings twice than never.
+	// If the state is damaged, continue with an empty state: it is better to report findings twice than never.
 	damaged := Read(t.Disk, t.Dir, note, &was)
 	if damaged != nil {
 		was, damaged = state{}, fmt.Errorf("what is wrong is told again: %w", damaged)
@@ -51,7 +51,7 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	s := was.update(r, t.Receivers)
 	write := func() error { return Write(t.Disk, t.Dir, note, s) }
 	if !reflect.DeepEqual(s, was) {
-		// From here on every message is sent, under its ID, whatever happens to this run.
+		// From here on every message will be sent under its ID, by a later run if this run dies.
 		if err := write(); err != nil {
 			return errors.Join(damaged, err)
 		}
@@ -61,7 +61,7 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 
 // deliver sends the waiting messages, in order for each receiver, and writes the state after each request.
 func (t *Teller) deliver(ctx context.Context, all map[string][]Message, write func() error) error {
-	var mu sync.Mutex // guards all and its file
+	var mu sync.Mutex // guards the map all and the file with its content
 	errs := make([]error, len(t.Receivers))
 	var g sync.WaitGroup
 	before := maps.Clone(all)

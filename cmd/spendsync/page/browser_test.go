@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// browser is a real Chromium with one page open. It is told what to do in the DevTools
-// protocol, by messages in JSON that end with a zero byte: https://chromedevtools.github.io/devtools-protocol/
+// browser is a real Chromium with one open page. The test controls it by the DevTools protocol, with JSON messages that
+// end with a zero byte: https://chromedevtools.github.io/devtools-protocol/
 type browser struct {
 	t        *testing.T
 	in       *os.File
@@ -23,10 +23,10 @@ type browser struct {
 	calls    int
 	loaded   bool
 	requests []string
-	said     []string // on the console, or in the browser's log
+	said     []string // texts on the console and in the browser's log
 }
 
-// message is an answer, which has the ID of its command, or an event.
+// message is a reply, which has the ID of its command, or an event.
 type message struct {
 	ID     int
 	Result json.RawMessage
@@ -40,13 +40,13 @@ type message struct {
 	}
 }
 
-// document is an answer that is a whole file.
+// document is a reply that contains a file.
 type document struct{ Data []byte }
 
 // args are the parameters of a command.
 type args = map[string]any
 
-// openPage opens a page in the Chromium of the PATH. Its profile is new, and it asks for nothing by itself.
+// openPage opens a page in the Chromium of the PATH. The browser has a new profile and sends no requests of its own.
 func openPage(t *testing.T, html string) *browser {
 	t.Helper()
 	path := ""
@@ -87,7 +87,7 @@ func openPage(t *testing.T, html string) *browser {
 	return b
 }
 
-// start lets the browser hear and answer by its file descriptors 3 and 4.
+// start starts the browser, which reads commands from file descriptor 3 and writes replies to file descriptor 4.
 func (b *browser) start(cmd *exec.Cmd) {
 	b.t.Helper()
 	its3, in, err := os.Pipe()
@@ -106,7 +106,7 @@ func (b *browser) start(cmd *exec.Cmd) {
 	its4.Close()
 	b.in, b.out = in, bufio.NewReader(out)
 	b.t.Cleanup(func() {
-		in.Close() // it ends
+		in.Close() // this ends the browser
 		cmd.Wait()
 		out.Close()
 	})
@@ -122,7 +122,7 @@ func removeLater(dir string) {
 	}
 }
 
-// hear takes the next message, and keeps what an event tells.
+// hear returns the next message. From events it keeps the texts on the console and in the log.
 func (b *browser) hear() (m message) {
 	b.t.Helper()
 	text, err := b.out.ReadBytes(0)
@@ -149,7 +149,7 @@ func (b *browser) hear() (m message) {
 
 func (b *browser) do(method string, params args) { b.t.Helper(); ask[struct{}](b, method, params) }
 
-// ask sends a command and returns the browser's answer.
+// ask sends a command and returns the browser's reply.
 func ask[T any](b *browser, method string, params args) (answer T) {
 	b.t.Helper()
 	b.calls++
@@ -174,7 +174,7 @@ func ask[T any](b *browser, method string, params args) (answer T) {
 	return answer
 }
 
-// evaluate is the value of an expression within the page.
+// evaluate returns the value of a JavaScript expression within the page.
 func evaluate[T any](b *browser, expression string) T {
 	b.t.Helper()
 	a := ask[struct {
@@ -187,7 +187,7 @@ func evaluate[T any](b *browser, expression string) T {
 	return a.Result.Value
 }
 
-// scheme makes the screen light or dark.
+// scheme sets the color scheme: light or dark.
 func (b *browser) scheme(name string) {
 	b.t.Helper()
 	b.do("Emulation.setEmulatedMedia", args{"features": []args{{"name": "prefers-color-scheme", "value": name}}})
@@ -198,8 +198,8 @@ func (b *browser) width(w int64) {
 	b.do("Emulation.setDeviceMetricsOverride", args{"width": w, "height": 844, "deviceScaleFactor": 1, "mobile": false})
 }
 
-// TestPage_InARealBrowser opens a page with an ordinary account and a hostile one,
-// and looks at it as people do.
+// TestPage_InARealBrowser opens a page with an ordinary account and an account with hostile texts, and checks what
+// people would see.
 func TestPage_InARealBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short: starts a browser")
@@ -296,15 +296,15 @@ func TestPage_InARealBrowser(t *testing.T) {
 		if opened := sheets(); closed < 3 || opened < closed+3 {
 			t.Errorf("%d sheets, %d with all tables", closed, opened)
 		}
-		b.width(688) // what the margins leave of A4
+		b.width(688) // the width of A4 without the margins
 		if cut := evaluate[string](b, cutTables); cut != "" {
 			t.Errorf("columns are cut off on paper: %s", cut)
 		}
 	})
 }
 
-// TestSummary_IsOneSheetEach prints accounts that are usual, large, without any number, and with texts that are as long
-// as texts get.
+// TestSummary_IsOneSheetEach prints several accounts: a usual one, a large one, one without any number, and one with
+// the longest possible texts.
 func TestSummary_IsOneSheetEach(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short: starts a browser")
@@ -330,7 +330,7 @@ func TestSummary_IsOneSheetEach(t *testing.T) {
 	}
 }
 
-// cutTables names the tables of the first account that are wider than what they stand in.
+// cutTables lists the tables of the first account that are wider than the elements that contain them.
 const cutTables = `[...document.querySelector('article').querySelectorAll('section table')]
   .map(t => [t.dataset.table || t.className,
     t.getBoundingClientRect().right - t.closest('section').getBoundingClientRect().right])
@@ -338,14 +338,14 @@ const cutTables = `[...document.querySelector('article').querySelectorAll('secti
   .map(t => t[0] + ' by ' + Math.round(t[1]))
   .join(', ')`
 
-// widest names what is wider than the window.
+// widest lists elements that extend beyond the window.
 const widest = `[...document.querySelectorAll('body *')]
   .filter(e => !e.closest('.scroll') && e.getBoundingClientRect().right > innerWidth + 1)
   .slice(0, 5)
   .map(e => e.tagName + '.' + (e.getAttribute('class') || '') + ' ' + e.textContent.trim().slice(0, 40))
   .join('; ')`
 
-// overlaps names texts of drawings that lie over each other or stick out.
+// overlaps lists texts in drawings that overlap each other or extend beyond the drawing.
 const overlaps = `(() => {
   const bad = [];
   for (const svg of document.querySelectorAll('svg.chart')) {
@@ -369,8 +369,8 @@ const overlaps = `(() => {
   return [...new Set(bad)].slice(0, 12).join('\n');
 })()`
 
-// pale names texts whose contrast with their ground is below what WCAG asks: 4.5,
-// or 3 where large or no word but a shape. Grounds with a pattern are left out.
+// pale lists texts whose contrast with the background is lower than WCAG demands: 4.5, or 3 for large text and for
+// shapes. Backgrounds with a pattern are left out.
 const pale = `(() => {
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const known = new Map();

@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// chart is an SVG drawing. Its widths are percentages, so that it fills the screen; its heights are pixels.
+// chart is an SVG drawing. Widths are percentages, so that the drawing fills the screen; heights are pixels.
 type chart struct {
 	Height float64
 	Shapes []shape
@@ -27,7 +27,7 @@ type shape struct {
 	X, Y, W, H               float64
 }
 
-// The edges of a drawing's plot.
+// The edges of the plot area in a drawing.
 const (
 	left, right = 6.0, 99.5
 	top, bottom = 20.0, 22.0
@@ -64,7 +64,7 @@ func (c *chart) level(y float64, label string) {
 		shape{Kind: "text", Class: "tick", X: 0, Y: y - 3, Text: label})
 }
 
-// niceTicks returns about four round values, 0 among them.
+// niceTicks returns about four round values that cover the range from low to high.
 func niceTicks(low, high float64) (t []float64) {
 	if high <= low {
 		high = low + 1
@@ -84,7 +84,7 @@ func niceTicks(low, high float64) (t []float64) {
 	}
 }
 
-// places holds the sorted values of x, each with its slot.
+// places contains the sorted values of the column x, and the position of each on the x axis.
 type places struct {
 	values []string
 	of     map[string]int
@@ -119,7 +119,7 @@ func (p places) name(x string) string {
 	return x + ":00"
 }
 
-// marks labels the first day of each week, or every sixth hour; on small screens only every other label shows.
+// marks labels the first day of each week, or every sixth hour. On small screens only every second label is shown.
 func (p places) marks(c *chart) {
 	n := 0
 	for _, x := range p.values {
@@ -139,8 +139,8 @@ func (p places) marks(c *chart) {
 	}
 }
 
-// stack draws a column for each x with a part for each series. Open days and unknown days are hatched, unknown ones
-// over the full height. Marks of settings stand on top.
+// stack draws a column for each x with a part for each series. Days that are not over and unknown days are hatched;
+// unknown days over the full height. Marks for changed settings are above the columns.
 func stack(b Block, height float64) chart {
 	rows, format := b.Each(), b.Format("value")
 	c, p := chart{Height: height}, placesOf(rows)
@@ -199,7 +199,8 @@ func number(r Row, column string) int {
 	return n
 }
 
-// lines draws a line for each series, with a gap at unknown values. Each segment has the style of the row at its end.
+// lines draws a line for each series, with a gap at unknown values. The row at the end of a segment determines the
+// segment's style.
 func lines(b Block, height float64) chart {
 	rows := b.Each()
 	c, p := chart{Height: height}, placesOf(rows)

@@ -32,7 +32,7 @@ const unknown = "unknown"
 // numbers lists the formats of numbers.
 var numbers = []string{"money", "price", "count", "percent", "change", "points", "times", "number", "days"}
 
-// parse parses a number of an answer. It cuts ratios to 12 digits: the engine adds in no fixed order, so that the last
+// parse parses a number of an answer. It cuts ratios to 12 digits: DuckDB adds up in no fixed order, so that the last
 // digits of a double vary.
 func parse(s schema.Null[string]) (v float64, digits string, ok bool) {
 	v, err := strconv.ParseFloat(s.V, 64)
@@ -53,7 +53,7 @@ func show(format string, value schema.Null[string]) template.HTML {
 	switch format {
 	case "text":
 		text = isoDay.ReplaceAllStringFunc(plain(value.V, 300), dayOf)
-	case "ids": // to be copied, so never cut
+	case "ids": // never cut, because readers copy the IDs
 		return template.HTML("<code>" + template.HTMLEscapeString(plain(value.V, math.MaxInt)) + "</code>")
 	case "time":
 		text = instant(value.V)
@@ -149,7 +149,7 @@ func signed(format string, value schema.Null[string]) string {
 	return "= 0 %"
 }
 
-// stake formats the money at stake; empty if it is not known.
+// stake formats the money at stake. It returns "" if the amount is not known.
 func stake(value schema.Null[string]) string {
 	if v, _, ok := parse(value); ok && v >= 0.01 {
 		if v >= 100 {
@@ -212,7 +212,7 @@ func iso(us string) string {
 // isoDay matches a day within a sentence.
 var isoDay = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
 
-// dayOf formats a day of a sentence like the axes of the charts.
+// dayOf formats a day that occurs in a sentence in the same way as on the axes of the charts.
 func dayOf(d string) string {
 	t, err := time.Parse(time.DateOnly, d)
 	if err != nil {

@@ -28,7 +28,7 @@ type Account struct {
 	Sections []Section
 }
 
-// AsOf returns the time of the numbers in UTC, and LastWholeDay the last complete day; empty: none.
+// AsOf returns the time of the numbers in UTC, and LastWholeDay returns the last complete day, or "" if there is none.
 func (a Account) AsOf() string         { return iso(a.head().Text("as_of")) }
 func (a Account) LastWholeDay() string { return a.head().Text("last_whole") }
 
@@ -42,15 +42,15 @@ func (a Account) head() Row {
 	return Row{}
 }
 
-// Section answers one question.
+// Section is a part of the page that answers one question of the reader. It has a title and blocks.
 type Section struct {
 	Name, Title string
 	Folded      bool // collapsed until the reader opens it
 	Blocks      []Block
 }
 
-// Block is a part of a section: rows, and how to draw them (say, tiles, todo, table, cards, stack, line). A block
-// without rows is left out.
+// Block is a part of a section. Kind determines how the rows are drawn: as sentences ("say"), "tiles", "todo", "table",
+// "cards", or as a chart ("stack", "line"). A block without rows is left out.
 type Block struct {
 	Kind, Caption string
 	Columns       []string
@@ -60,13 +60,13 @@ type Block struct {
 // Row maps the names of columns, without their formats, to the values of one row.
 type Row map[string]schema.Null[string]
 
-// Text returns a cell's text, safe to show; empty for NULL or a missing column.
+// Text returns the text of a cell, safe to show. It returns "" for NULL or a missing column.
 func (r Row) Text(column string) string { return plain(r[column].V, 600) }
 
 // Is reports whether a cell is true.
 func (r Row) Is(column string) bool { return r[column].V == "true" }
 
-// Turn returns the CSS class of an improvement or a deterioration; empty for neither.
+// Turn returns the CSS class for an improvement or a deterioration, or "" if the row shows neither.
 func (r Row) Turn() string {
 	v, _, ok := parse(r["change"])
 	if !ok || v == 0 || !r["better"].Valid {
@@ -112,7 +112,7 @@ var (
 	}).Parse(pageText))
 )
 
-// tones are the signs before a sentence, in addition to its color.
+// tones has the sign that is shown before a sentence, in addition to the sentence's color.
 var tones = map[string]string{"act": "→", "watch": "!", "fine": "✓", "unknown": "?"}
 
 // Write writes the page. Equal input gives equal bytes.
@@ -163,7 +163,8 @@ func execute(w io.Writer, r Page, summary bool) error {
 	}
 	var b bytes.Buffer
 	err := pageTemplate.Execute(&b, map[string]any{
-		"Report": r, "Accounts": accounts, "Summary": summary, "CSS": template.CSS(style), // our own file, so safe
+		// The style sheet is safe, because it is our own file.
+		"Report": r, "Accounts": accounts, "Summary": summary, "CSS": template.CSS(style),
 		"Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 			"'; img-src data:; base-uri 'none'; form-action 'none'",
 	})
@@ -177,7 +178,7 @@ func execute(w io.Writer, r Page, summary bool) error {
 // accountView is the template's data for one account.
 type accountView struct {
 	Account
-	ID           string // prefix of its sections' IDs
+	ID           string // prefix of the IDs of the account's sections
 	Head         Row
 	Open, Folded []sectionView
 }
@@ -249,7 +250,7 @@ type column struct {
 type cell struct {
 	column
 	Value schema.Null[string]
-	IsKey bool // names its row
+	IsKey bool // the cell that names the row
 }
 
 // tableOf returns the columns that have a format, and their cells.
@@ -270,5 +271,5 @@ func tableOf(b Block) (head []column, rows [][]cell) {
 	return head, rows
 }
 
-// Key returns a row's key, by which programs find it in the page.
+// Key returns the key of a row. Programs find the row in the page by this key.
 func (v blockView) Key(i int) string { return v.Rows[i].Text("key") }

@@ -33,7 +33,7 @@ type element struct {
 	text  string
 }
 
-// elementsOf walks a page as strictly as XML: what is written must nest, and close.
+// elementsOf parses a page as strictly as XML: all elements must be nested and closed.
 func elementsOf(t *testing.T, html string) []element {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`<meta ([^>]*)>`).ReplaceAllString(html, "<meta $1/>")))
@@ -81,7 +81,7 @@ func block(kind, caption string, lines ...string) Block {
 	return b
 }
 
-// sample is an account with a section for each kind of block, and days of a chart.
+// sample returns an account with a section for each kind of block, and charts with the given number of days.
 func sample(days, rows int) Account {
 	var stacks, rates, table []string
 	for i := range days {
@@ -146,8 +146,8 @@ func TestWrite_SameReportSameBytes(t *testing.T) {
 	}
 }
 
-// TestWrite_NeedsNothingElse holds that nothing in a page makes a browser ask, run
-// or go anywhere, and that the policy allows just the style sheet that is there.
+// TestWrite_NeedsNothingElse checks that a page makes a browser send no request, run no script and open no other page,
+// and that the policy allows only the page's own style sheet.
 func TestWrite_NeedsNothingElse(t *testing.T) {
 	html := write(t, samplePage(sample(40, 120), hostile()))
 	css := ""
@@ -180,7 +180,7 @@ func TestWrite_NeedsNothingElse(t *testing.T) {
 	}
 }
 
-// nasty are texts that would do something if they were not held as texts.
+// nasty contains texts that would have an effect if a page did not treat them as plain text.
 var nasty = []string{
 	`"><script>window.hacked=1</script>`, `</style><img src=x onerror="window.hacked=1">`,
 	`'; DROP TABLE spend_daily;--`,
@@ -190,7 +190,7 @@ var nasty = []string{
 	"a\u0300\u0300\u0300\u0300\u0300 zalgo", "\u2066isolate\ufeff", "   ",
 }
 
-// hostile is an account all of whose texts are nasty, and whose numbers are none.
+// hostile returns an account in which every text is nasty, and every number is replaced by such a text.
 func hostile() Account {
 	a := sample(40, 120)
 	n := 0
@@ -215,7 +215,7 @@ func hostile() Account {
 	return a
 }
 
-// TestWrite_HoldsHostileTextsAsText lets every text of an account try.
+// TestWrite_HoldsHostileTextsAsText writes the page of an account with a hostile text in every place.
 func TestWrite_HoldsHostileTextsAsText(t *testing.T) {
 	html := write(t, samplePage(hostile()))
 	for _, r := range html {
@@ -223,7 +223,7 @@ func TestWrite_HoldsHostileTextsAsText(t *testing.T) {
 			t.Fatalf("the page holds %U", r)
 		}
 	}
-	elementsOf(t, html) // nests, so nothing broke out
+	elementsOf(t, html) // the elements are nested correctly, so no text was read as markup
 	for _, never := range []string{"<script", "<img", "onerror=\"", "<b>bold", strings.Repeat("W", 700)} {
 		if strings.Contains(html, never) {
 			t.Errorf("the page holds %s", never)
@@ -234,7 +234,7 @@ func TestWrite_HoldsHostileTextsAsText(t *testing.T) {
 	}
 }
 
-// TestWrite_StaysSmall draws as much of an account as a report ever does, all of its names as long as they get.
+// TestWrite_StaysSmall draws the largest report of an account, with names of the maximum length.
 func TestWrite_StaysSmall(t *testing.T) {
 	a := sample(45, 135)
 	long := strings.Repeat("ö", 80)
@@ -254,7 +254,7 @@ func TestWrite_StaysSmall(t *testing.T) {
 	}
 }
 
-// TestWrite_UnknownIsNeverZero: what is NULL is a dash or hatched, and a section without rows is not drawn.
+// TestWrite_UnknownIsNeverZero: NULL is shown as a dash or hatched, and a section without rows is not drawn.
 func TestWrite_UnknownIsNeverZero(t *testing.T) {
 	for _, format := range append(numbers, "chip", "text", "name", "day", "time") {
 		if got := string(show(format, schema.Null[string]{})); strings.Contains(got, "0") {
@@ -277,7 +277,7 @@ func TestWrite_UnknownIsNeverZero(t *testing.T) {
 	}
 }
 
-// TestWrite_NamesEveryDrawing holds that each drawing says what it is.
+// TestWrite_NamesEveryDrawing checks that each drawing has a description.
 func TestWrite_NamesEveryDrawing(t *testing.T) {
 	ids := map[string]int{}
 	drawings := 0
@@ -338,7 +338,7 @@ func TestShow_SpellsNumbers(t *testing.T) {
 	}
 }
 
-// TestChart_PlacesNumbers: the columns of a day stand on each other, and a line has gaps where nothing is known.
+// TestChart_PlacesNumbers: the parts of a day's column are stacked, and a line has gaps at unknown values.
 func TestChart_PlacesNumbers(t *testing.T) {
 	c := stack(block("stack", "Spend", "x;state;place;series;value|money;mark;title",
 		"2026-11-01;final;0;a;60;NULL;NULL",

@@ -13,8 +13,8 @@ import (
 	"spendsync/queries"
 )
 
-// questions are the ready questions whose answers become tables of the schema page. rows sets the parameter rows of
-// those whose default does not suit the page.
+// questions are the ready questions whose answers become tables of the schema page. The map rows sets the parameter
+// rows of the questions whose default does not suit the page.
 var (
 	questions = []string{"which_campaigns_pay", "last_week", "yesterday", "month"}
 	rows      = map[string]string{"last_week": "100000", "yesterday": "0"}

@@ -12,8 +12,8 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// names are the files of the sections, in the order of the page: first those that a media buyer needs each day, then
-// those that are folded.
+// names lists the files of the sections, in the order of the page: first the sections that a media buyer needs each
+// day, then the sections that are shown collapsed.
 var names = []string{"tiles", "do", "changed", "spend", "campaigns", "sources", "creatives", "today", "money",
 	"settings",
 	"bids", "restated", "days", "sync", "thresholds"}
@@ -21,7 +21,7 @@ var names = []string{"tiles", "do", "changed", "spend", "campaigns", "sources", 
 // section is a section of the page without rows.
 type section struct {
 	page.Section
-	sql []string // one query a block
+	sql []string // one query per block
 }
 
 // head matches the first line of a block: its kind, and optionally a caption.

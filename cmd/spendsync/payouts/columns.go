@@ -17,27 +17,29 @@ const (
 		`thb|vnd|idr|php|myr|sgd|hkd|krw|zar|ngn|ars|clp|cop|huf|ron|bgn|gel|byn|uzs|` +
 		`руб|грн|тенге|тг|zł|kč|kr|lei|ft|лв|canadian|australian|cents?|micros?|thousands|millions`
 	signs = `[¢-¥₠-⃀฿﷼￠￡￥￦]|元|円|원`
-	// foreignCurrency is another currency than US dollars in a text.
+	// foreignCurrency matches a currency other than US dollars in a text.
 	foreignCurrency = `(?:^|[^a-z])(` + codes + `|(?:ca?|au?|nz|hk|s|r|mx)\$)(?:[^a-z]|$)|(` + signs + `)`
-	// inCurrency ends a heading that names its currency.
+	// inCurrency matches a currency at the end of a heading.
 	inCurrency = `([\s_]*[(\[,]?\s*(us\$|\$|` + signs + `)|[\s_(\[,]+(in[\s_]+)?(usd|` + codes + `))\s*[)\]]?$`
 )
 
 var (
 	foreign = regexp.MustCompile(foreignCurrency)
-	// anItem is an item NAME=HEADING. A heading with a comma is in double quotes, a quote in it is doubled.
+	// anItem matches an item NAME=HEADING. A heading with a comma is in double quotes; a quote in the heading is
+	// doubled.
 	anItem = regexp.MustCompile(`^\s*(\w+)\s*=\s*(?:"((?:[^"]|"")*)"\s*|([^,"]*))(?:,|$)`)
-	// settings are declared beside the headings, with their values.
+	// settings lists the settings that can be declared in addition to headings, with their possible values.
 	settings = map[string]*regexp.Regexp{"encoding": regexp.MustCompile(`^[\w-]+$`),
 		"decimal": regexp.MustCompile(`^(point|comma)$`), "dates": regexp.MustCompile(`^(mm/dd|dd/mm)/yyyy$`)}
 )
 
-// declaration is what SPENDSYNC_TRACKER_COLUMNS declares, by name: headings of an export, and the values of settings.
+// declaration contains the items of SPENDSYNC_TRACKER_COLUMNS by name: headings of an export, and the values of
+// settings.
 type declaration map[string][]string
 
-// parseDeclaration reads the variable. Counts and revenue may be declared several times: their columns are added up.
+// parseDeclaration reads the variable. Counts and revenue may be declared several times; then the columns are added up.
 func parseDeclaration(text string) (declaration, error) {
-	kinds, names := map[string]string{}, []string(nil) // of the columns of an export
+	kinds, names := map[string]string{}, []string(nil) // the columns of an export
 	ours, _ := csv.NewReader(strings.NewReader(embedded("columns.csv"))).ReadAll()
 	for _, line := range ours {
 		if line[0] == "export" {
@@ -69,7 +71,7 @@ func parseDeclaration(text string) (declaration, error) {
 	return d, nil
 }
 
-// setting returns the value of a setting; empty: it is not declared.
+// setting returns the value of a setting, or "" if the setting is not declared.
 func (d declaration) setting(name string) string { return strings.Join(d[name], "") }
 
 // squash returns a text in lower case, with single blanks between its words.

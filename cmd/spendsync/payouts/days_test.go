@@ -15,7 +15,8 @@ import (
 
 func n(n int64) schema.Null[int64] { return schema.Some(n) }
 
-// TestRead_TakesBothLayoutsOfAnExport: a column for each state and a row for each state give the same rows.
+// TestRead_TakesBothLayoutsOfAnExport: an export with one column per state of a conversion gives the same rows as an
+// export with one row per state.
 func TestRead_TakesBothLayoutsOfAnExport(t *testing.T) {
 	want := []schema.TrackerDay{
 		{ReportDate: day("2026-11-19"), CampaignID: "C1", SourceID: "S2", Clicks: n(90), Conversions: n(6),
@@ -43,7 +44,7 @@ func TestRead_TakesBothLayoutsOfAnExport(t *testing.T) {
 	}
 }
 
-// TestRead_NamesWhatIsWrongWithADeclaration: a value that is not of the grammar reads nothing.
+// TestRead_NamesWhatIsWrongWithADeclaration: if the declaration has a syntax error, no file is read.
 func TestRead_NamesWhatIsWrongWithADeclaration(t *testing.T) {
 	for columns, want := range map[string]string{
 		"day=Day,revenue=Revenue, $":       "$: not of the form NAME=HEADING",
@@ -74,8 +75,8 @@ func TestRead_NamesWhatIsWrongWithADeclaration(t *testing.T) {
 	}
 }
 
-// TestRead_TakesSeveralFiles: payouts and exports in any order; the newest file gives a campaign's day, and says how
-// many rows it lacks.
+// TestRead_TakesSeveralFiles: the files are payouts and exports in any order. For each day of a campaign the newest
+// file counts, and the result tells how many rows of older files it lacks.
 func TestRead_TakesSeveralFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, age time.Duration, text string) string {
@@ -147,7 +148,7 @@ func TestRead_ReadsAgainWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestRead_ComparesCounts: counts far from those of the service are a finding that can be accepted.
+// TestRead_ComparesCounts: if counts differ much from the service's counts, this is a finding that can be accepted.
 func TestRead_ComparesCounts(t *testing.T) {
 	for clicks, want := range map[int]string{101: "", 49: "tracker.far-clicks 51", 160: "tracker.far-clicks 160"} {
 		got := readAll(t, Options{Paths: []string{write(t, "day,campaign,source,clicks\n"+

@@ -1,7 +1,7 @@
-// Package payouts reads the operator's own files: what conversions earn, and the exports of a tracker.
+// Package payouts reads the operator's own files: the payouts for conversions, and the exports of a tracker.
 //
-// A file is a table whose columns are declared, by a heading of ours or by SPENDSYNC_TRACKER_COLUMNS: its heading is
-// the first line that has them (heading.sql). Three rules decide:
+// A file is a table. Its columns are declared, either by headings that spendsync knows or by SPENDSYNC_TRACKER_COLUMNS.
+// The heading of the table is the first line that has the declared columns (heading.sql). Three rules decide:
 //
 //   - Each cell of a declared column is converted exactly, or sets its row aside (cells.sql). Undeclared columns cost
 //     nothing. A number or a day with two readings must have the declared one.

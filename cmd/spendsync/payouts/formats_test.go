@@ -21,13 +21,13 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// sample is a file as a tracker, a spreadsheet or a library writes it: what comes, what is stored, what is said.
+// sample is a file as a tracker, a spreadsheet or a library writes it, with the expected rows and findings.
 type sample struct {
-	content string // of the file; or the name of one in testdata
+	content string // of the file, or the name of a file in testdata
 	columns string // SPENDSYNC_TRACKER_COLUMNS
-	rows    string // day|campaign|source|clicks|conversions|approved|held|refused|revenue, one a line; NULL is empty
-	sum     string // revenue of all rows, in place of rows
-	finding string // part of the findings; empty: there is none
+	rows    string // one per line: day|campaign|source|clicks|conversions|approved|held|refused|revenue; NULL is empty
+	sum     string // revenue of all rows, if rows is not given
+	finding string // part of the text of the findings; empty: no finding
 }
 
 const (
@@ -42,7 +42,8 @@ const (
 		"revenue=Revenue,held="
 )
 
-// samples are public formats with made-up IDs. The files of testdata were refused or misread by an earlier version.
+// samples has files in public formats, with made-up IDs. The files of testdata were refused or misread by an earlier
+// version.
 var samples = map[string]sample{
 	"cases/affise": {content: "affise-csv.csv", finding: "declare SPENDSYNC_TRACKER_COLUMNS=day=Date,campaign=Sub2," +
 		"source=Sub1,clicks=Clicks,approved=Confirmed,held=Pending,held=Hold,refused=Declined,revenue=Revenue"},
@@ -287,7 +288,7 @@ func manyRows(n int) string {
 	return b.String()
 }
 
-// TestRead_TakesPublicFormats reads every sample as a sync does, and compares what would be stored and what is said.
+// TestRead_TakesPublicFormats reads every sample as a sync does, and compares the rows to store and the findings.
 func TestRead_TakesPublicFormats(t *testing.T) {
 	made := makeBinary(t)
 	for name, s := range samples {
@@ -324,7 +325,7 @@ func TestRead_TakesPublicFormats(t *testing.T) {
 	}
 }
 
-// rowsText is the rows as [sample] has them.
+// rowsText formats rows in the way of [sample].
 func rowsText(rows []schema.TrackerDay) string {
 	var lines []string
 	for _, r := range rows {
@@ -365,7 +366,7 @@ func packed(text string) string {
 	return b.String()
 }
 
-// makeBinary makes the files that are no text, as their libraries do.
+// makeBinary makes the binary files with the libraries for their formats.
 func makeBinary(t *testing.T) map[string][]byte {
 	t.Helper()
 	made := map[string][]byte{}
@@ -406,7 +407,7 @@ func makeBinary(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	made["twice.xlsx"] = b.Bytes()
-	book = excelize.NewFile() // with a cover
+	book = excelize.NewFile() // a workbook with a cover sheet
 	if err := book.SetSheetRow("Sheet1", "A1", &[]any{"Report", "of November"}); err != nil {
 		t.Fatal(err)
 	}
@@ -448,7 +449,7 @@ func makeBinary(t *testing.T) map[string][]byte {
 		}
 		made[name] = b.Bytes()
 	}
-	// pyarrow keeps decimals above 18 digits as FIXED_LEN_BYTE_ARRAY.
+	// pyarrow stores decimals of more than 18 digits as FIXED_LEN_BYTE_ARRAY.
 	type fixed struct {
 		Day         int32    `parquet:"day,date"`
 		CampaignID  string   `parquet:"campaign_id"`

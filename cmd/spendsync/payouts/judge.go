@@ -21,19 +21,19 @@ type heading struct {
 	line     int
 	isExport bool
 	names    []string
-	at       [][]int         // the columns for each of targets
-	last     int             // of these columns
-	declared map[string]bool // their names
+	at       [][]int         // for each element of targets, the positions of its columns
+	last     int             // the last of these positions
+	declared map[string]bool // the names of these columns
 }
 
-// targets are the columns of the engine's table raw, which has the declared cells of a file.
+// targets lists the columns of the table raw in the scratch database. This table has the declared cells of a file.
 var targets = []string{"day", "until", "campaign", "creative", "source", "state", "currency", "cut", "clicks",
 	"conversions", "approved", "held", "refused", "amount"}
 
-// firstNumber is the first of targets that are counts and amounts.
+// firstNumber is the index in targets at which the counts and amounts begin.
 const firstNumber = 8
 
-// readFile reads and judges a file, and takes the rows that fit. wrong is why it takes none.
+// readFile reads and judges a file, and takes the rows that fit. The result wrong tells why no row is taken.
 func (r *reader) readFile(ctx context.Context, f *File, id int) (wrong, err error) {
 	before, wrong := os.Stat(f.Path)
 	if wrong != nil {
@@ -73,12 +73,12 @@ func (r *reader) readFile(ctx context.Context, f *File, id int) (wrong, err erro
 		id, schema.QuoteText(f.Path), t.unit, wrong == nil))
 }
 
-// findHeading returns the table with the declared columns and its heading; nil: none has a line.
+// findHeading returns the table that has the declared columns, and its heading. It returns nil if no table has a line.
 func (r *reader) findHeading(ctx context.Context, tables []table) (t *table, h heading, err error) {
 	enough := errors.New("enough")
 	from, err := r.spool("tab: 'INTEGER', line: 'INTEGER', pos: 'INTEGER', name: 'VARCHAR'", func(w *csv.Writer) error {
 		for tab, t := range tables {
-			// What cannot be read is named when the rows are.
+			// Errors are ignored here, and reported when the rows are read.
 			_ = t.each(func(line int, cells []string) error {
 				if line > maxAbove {
 					return enough
@@ -118,7 +118,7 @@ func (r *reader) findHeading(ctx context.Context, tables []table) (t *table, h h
 	return t, h, err
 }
 
-// judgeHeading tells what the heading declares. wrong is why none of the file can be read.
+// judgeHeading records in f what the heading declares. The result wrong tells why the file cannot be used.
 func (r *reader) judgeHeading(ctx context.Context, f *File) (wrong, err error) {
 	said, err := r.db.Texts(ctx, `SELECT is_export AND lacks IS NULL, why, columns, variable, remark, undeclared
 		FROM heading, unreadable, shown_columns LEFT JOIN suggestion ON true LEFT JOIN undeclared ON true`)
@@ -138,7 +138,7 @@ func (r *reader) judgeHeading(ctx context.Context, f *File) (wrong, err error) {
 	return errors.New(is[1]), nil
 }
 
-// stage gives the engine the declared cells of a table as texts, which it converts and judges.
+// stage copies the declared cells of a table into the scratch database, as texts. SQL converts and judges them there.
 func (r *reader) stage(ctx context.Context, t *table, h heading, id int) (wrong, err error) {
 	types, cells := "n: 'BIGINT', bad: 'VARCHAR'", "file_row_number + 1 AS n, '' AS bad"
 	for i, target := range targets {
@@ -160,11 +160,11 @@ func (r *reader) stage(ctx context.Context, t *table, h heading, id int) (wrong,
 		"SET VARIABLE is_export = %t", id, h.isExport), embedded("judge.sql"), embedded("verdict.sql"))
 }
 
-// blanks are around a cell and no part of it.
+// blanks lists the characters that are trimmed from both ends of a cell.
 const blanks = " \t\r\n\u00a0\ufeff"
 
-// writeCells writes the declared cells of the records behind the heading, each with its line and why it is broken. Its
-// error is why none of the file can be used.
+// writeCells writes the declared cells of the records after the heading. For each record it also writes the line, and
+// the reason if the record is broken. An error means that the whole file cannot be used.
 func (h heading) writeCells(w *csv.Writer, t *table) error {
 	row := make([]string, 2+len(targets))
 	return t.each(func(line int, cells []string) error {
@@ -200,14 +200,15 @@ func (h heading) writeCells(w *csv.Writer, t *table) error {
 
 var (
 	aNumber = regexp.MustCompile(`^\s*[0-9]`)
-	// aPart is a note such as "first 500 rows of 1257".
+	// aPart matches a note such as "first 500 rows of 1257".
 	aPart = regexp.MustCompile(`\b(\d+)\s?(?:rows?|results?|records?|entries|lines)? (?:out )?of (\d+)\b`)
-	// ofRows is in a note about how many rows there are, ofAmounts in one about the currency.
+	// ofRows matches a note about the number of rows, ofAmounts a note about the currency.
 	ofRows    = regexp.MustCompile(`rows|results|records|entries|lines|page`)
 	ofAmounts = regexp.MustCompile(`amounts|values|figures|currency|валюта|währung|devise|moneda|valuta`)
 )
 
-// note returns why a line of one or two texts refuses the file; empty: it does not.
+// note returns why a line is a reason to refuse the file: it is a note that rows are missing, or that amounts are in
+// another currency. It returns "" for all other lines.
 func note(cells []string) string {
 	var texts []string
 	for _, cell := range cells {
@@ -228,8 +229,8 @@ func note(cells []string) string {
 	return ""
 }
 
-// again reports whether a record is the heading again, as in files that were put together, and why the file cannot be
-// read on from here.
+// again reports whether a record repeats the heading, as in files that were concatenated. If the rest of the file
+// cannot be read, the result why tells the reason.
 func (h heading) again(cells []string, comma string) (is bool, why string) {
 	if comma != "" && slices.ContainsFunc(cells, func(cell string) bool {
 		return strings.Contains(cell, "\n") && strings.Count(cell, comma) >= len(h.names)-1
@@ -254,7 +255,7 @@ func (h heading) again(cells []string, comma string) (is bool, why string) {
 	return is, why
 }
 
-// isBroken returns why a record of a text cannot be read as a whole; empty: it can.
+// isBroken returns why a record of a text file cannot be read completely, or "" if it can.
 func (h heading) isBroken(cells []string, comma string) string {
 	columns := len(h.names)
 	switch {
@@ -269,7 +270,7 @@ func (h heading) isBroken(cells []string, comma string) string {
 	return ""
 }
 
-// spool writes records to a file of the engine's, and returns the table function that reads them.
+// spool writes records to a file for DuckDB, and returns the SQL table function that reads the file.
 func (r *reader) spool(columns string, write func(*csv.Writer) error) (from string, err error) {
 	path := filepath.Join(r.db.Dir, "records")
 	out, err := os.Create(path)

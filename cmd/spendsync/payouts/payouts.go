@@ -26,46 +26,50 @@ import (
 	"spendsync/schema"
 )
 
-// Options are what is read, and what is known of the account whose files they are.
+// Options are the files to read, and facts about the account to which the files belong.
 type Options struct {
-	Paths   []string    // files, or patterns of them
+	Paths   []string    // files, or patterns for files
 	Columns string      // value of SPENDSYNC_TRACKER_COLUMNS
 	Today   schema.Date // in Chicago
 
 	Campaigns map[string]bool // of the account
 	Account   string          // in the warehouse
-	Warehouse string          // DuckDB file with the account's days; empty: there is none, and no source is compared
-	TempDir   string          // where the engine may write; empty: the system's
+	Warehouse string          // DuckDB file with the account's days; empty: sources are not compared
+	TempDir   string          // where DuckDB may write; empty: the system's folder
 	Last      string          // inputs of the last reading
 }
 
 const engineMemory = "64MiB"
 
-// Own are the operator's own numbers. It must be closed.
+// Own contains the operator's own numbers. The caller must close it.
 type Own struct {
 	Inputs   string          // hash of the files' content, of the columns and the campaigns
-	Payouts  []schema.Payout // nil: there is no file of payouts, or it cannot be used
+	Payouts  []schema.Payout // nil if there is no file of payouts, or the file cannot be used
 	Days     []Day           // of the exports, in order
 	Files    []*File
-	Findings []manifest.OwnFinding // a run ends with exit 4 until they are mended or accepted
+	Findings []manifest.OwnFinding // while they are neither corrected nor accepted, a run ends with exit 4
 	Refused  []schema.RefusedRow   // the rows that were set aside, without account and run
 
 	folder *durable.Scratch // has a file for each day
 }
 
-// Remark is the form of a finding that ends no run with exit 4.
+// Remark is the form (the kind) of a finding that does not end a run with exit 4.
 const Remark = "remark"
 
-// File is one file, and what became of it.
+// File is one file, with the result of reading it.
 type File struct {
 	Path     string
 	Modified time.Time
 	IsExport bool
-	Columns  string // of its heading, and the declared ones as the variable has them; empty: it is not read
-	Rows     string // the first ones as they are stored, and how many fit
-	Variable string // declares a known tracker's heading; empty: none is known, or it is declared
-	Remark   string // on that tracker
-	Wrong    error  // why nothing of it is taken; nil: it is
+	// Columns has the columns of the heading, and the declared columns in the syntax of the variable. It is empty if
+	// the file was not read.
+	Columns string
+	Rows    string // the first rows as they are stored, and the number of rows that fit
+	// Variable is the value of the variable that would declare a known tracker's heading. It is empty if no tracker is
+	// recognized, or its columns are declared.
+	Variable string
+	Remark   string // a remark on that tracker
+	Wrong    error  // why nothing of the file is used; nil if the file is used
 }
 
 // reader is one reading of the files.
@@ -76,10 +80,10 @@ type reader struct {
 	db *duck.Scratch
 }
 
-// files has the statements of the engine, and two tables. columns.csv has our columns, with the headings that declare
-// them without the variable, in lower case and with _ between their words; a column of the kind currency or flag may
-// refuse the file. trackers.csv has a line for each form of a tracker's export, with its headings: those of one column
-// have + between them.
+// files has the SQL statements, and two tables. columns.csv has our columns, and the headings that are recognized
+// without the variable, in lower case and with _ between words. A column of the kind currency or flag may be a reason
+// to refuse the file. trackers.csv has a line for each format of a tracker's export, with its headings. If several
+// headings belong to one column, they are joined by +.
 //
 //go:embed *.sql *.csv
 var files embed.FS
@@ -93,8 +97,8 @@ func embedded(name string) string {
 	return string(text)
 }
 
-// Read reads the files, the oldest first. It returns nil if nothing differs from the last reading. Its error means that
-// nothing could be read; everything else that is wrong is in the result.
+// Read reads the files, the oldest first. It returns nil if nothing has changed since the last reading. An error means
+// that nothing could be read. All other problems are in the result.
 func Read(ctx context.Context, o Options) (own *Own, err error) {
 	r := &reader{Options: o, Own: &Own{Files: o.expand()}}
 	if r.declaration, err = parseDeclaration(o.Columns); err != nil {
@@ -116,15 +120,15 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 	return r.Own, nil
 }
 
-// Close removes what the reading has written.
+// Close removes the temporary files.
 func (o *Own) Close() error { return o.folder.Remove() }
 
-// take reads and judges the files, and then takes what they give together.
+// take reads and judges the files, and then combines their rows.
 func (r *reader) take(ctx context.Context) error {
 	if err := r.tell(ctx); err != nil {
 		return err
 	}
-	isBroken := false // a file that may be one of payouts cannot be used
+	isBroken := false // whether a file that may contain payouts cannot be used
 	for id, f := range r.Files {
 		var err error
 		if f.Wrong, err = r.readFile(ctx, f, id); err != nil {
@@ -163,7 +167,7 @@ func (r *reader) take(ctx context.Context) error {
 	return errors.Join(err, failed, r.findAll(ctx, "", "FROM finding"))
 }
 
-// save writes the rows of a query to a Parquet file of a table, whose other columns stay empty.
+// save writes the rows of a query to a Parquet file of a table. Columns that the query lacks stay empty.
 func (r *reader) save(ctx context.Context, t *schema.Table, name, query string) (path string, err error) {
 	var none []string
 	for _, c := range t.Columns {
@@ -177,7 +181,7 @@ func (r *reader) save(ctx context.Context, t *schema.Table, name, query string) 
 	return path, os.Rename(written, path)
 }
 
-// rows returns the rows of a query as those of a table.
+// rows returns the rows of a query as rows of a table.
 func rows[R any](ctx context.Context, r *reader, t schema.TableOf[R], query string) ([]R, error) {
 	path, err := r.save(ctx, t.Table, "rows", query)
 	if err != nil {
@@ -191,7 +195,7 @@ func (r *reader) find(form string, size int, message string) {
 	r.Findings = append(r.Findings, manifest.OwnFinding{Note: form, Size: int64(size), Message: message})
 }
 
-// findAll adds the findings that a query gives.
+// findAll adds the findings that a query returns.
 func (r *reader) findAll(ctx context.Context, of, query string) error {
 	all, err := r.db.Texts(ctx, query)
 	for _, f := range all {
@@ -200,7 +204,7 @@ func (r *reader) findAll(ctx context.Context, of, query string) error {
 	return err
 }
 
-// tell gives the engine what is declared, and what is known of the account.
+// tell writes the declaration and the facts about the account into the scratch database.
 func (r *reader) tell(ctx context.Context) error {
 	declared, _ := json.Marshal(r.declaration)
 	campaigns, _ := json.Marshal(slices.Collect(maps.Keys(r.Campaigns)))
@@ -238,7 +242,7 @@ func (o Options) expand() (all []*File) {
 	return slices.CompactFunc(all, func(a, b *File) bool { return a.Path == b.Path })
 }
 
-// inputs returns the hash of the files' content in their order, of the columns and the campaigns.
+// inputs returns a hash of the content of the files in order, of the columns and of the campaigns.
 func (o Options) inputs(all []*File) string {
 	h := sha256.New()
 	fmt.Fprintln(h, o.Columns, slices.Sorted(maps.Keys(o.Campaigns)))
@@ -256,10 +260,10 @@ func (o Options) inputs(all []*File) string {
 // Day is one day of the exports.
 type Day struct {
 	Day   schema.Date
-	Files string // names of the files that give it, without their folders
-	Lost  int    // rows that an older file has and the newest one lacks
+	Files string // names of the files that have rows of the day, without their folders
+	Lost  int    // number of rows that an older file has and the newest file lacks
 
-	path string // of its rows
+	path string // file with the rows
 }
 
 // Rows returns all rows of the day in key order.
@@ -267,7 +271,7 @@ func (d Day) Rows() ([]schema.TrackerDay, error) {
 	return parquet.ReadRows(d.path, schema.TrackerDaily)
 }
 
-// atoi returns a whole number of the engine's; NULL is 0.
+// atoi returns the value of a whole number from DuckDB; NULL is 0.
 func atoi(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n

@@ -25,14 +25,14 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// got is everything that reading files gives.
+// got contains all results of reading files.
 type got struct {
 	*Own
 	days []schema.TrackerDay
-	lost []int // rows of each day that older files have
+	lost []int // for each day, the number of rows that only older files have
 }
 
-// said is all that is found.
+// said returns the texts of all findings.
 func (g got) said() string {
 	var all []string
 	for _, f := range g.Findings {
@@ -41,7 +41,7 @@ func (g got) said() string {
 	return strings.Join(all, "\n")
 }
 
-// ofAccount are the account's campaigns. Its sources are in [warehouse].
+// ofAccount contains the account's campaigns. The account's sources are in [warehouse].
 var ofAccount = map[string]bool{"C1": true, "C0000001": true, "C2000000004": true, "C2000000002": true,
 	"C1000037": true, "C1000111": true}
 
@@ -116,7 +116,7 @@ func dollars(text string) schema.Null[schema.Money] {
 	return schema.Some(m)
 }
 
-// lines are those of both files of [TestRead_TakesBothKindsOfFileExactly].
+// lines contains the payouts of both files of [TestRead_TakesBothKindsOfFileExactly].
 var lines = []schema.Payout{
 	{FromDate: day("2026-01-01"), ToDate: schema.Some(day("2026-06-30")), Payout: dollars("12.345678")},
 	{FromDate: day("2026-07-01"), CampaignID: "C0000001", SourceID: "S1", Payout: dollars("0.1")},
@@ -179,7 +179,7 @@ func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
 	}
 }
 
-// TestRead_NamesEverythingThatIsWrong wants each bad line by line and value, and all of them.
+// TestRead_NamesEverythingThatIsWrong checks that every bad line is reported, with its number and the wrong value.
 func TestRead_NamesEverythingThatIsWrong(t *testing.T) {
 	const head = "from,to,campaign,creative,source,payout\n"
 	for text, want := range map[string][]string{

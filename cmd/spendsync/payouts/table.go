@@ -27,26 +27,26 @@ import (
 )
 
 const (
-	// MaxSize exceeds any export: a wrong path must not fill the disk.
+	// MaxSize is larger than any export. The limit keeps a wrong path from filling the disk.
 	MaxSize = 1 << 30
-	// maxAbove is how many records may stand above the heading.
+	// maxAbove is the maximum number of records above the heading.
 	maxAbove = 200
 )
 
-// table is a file, or a sheet of one, as records of texts.
+// table is a file, or a sheet of a workbook, as records of texts.
 type table struct {
-	each    eachRecord // of Parquet only the first ones
-	unit    string     // what is counted: line, or row of a workbook or Parquet
-	comma   string     // between the values of a text; empty: it is none
-	parquet string     // path of its copy; empty: it is none
-	zero    string     // the day that a number of days is counted from; empty: a spreadsheet's usual one
+	each    eachRecord // for Parquet, only the first records
+	unit    string     // the word for a record in messages: line, or row for a workbook or Parquet
+	comma   string     // separates the values of a text file; empty: not a text file
+	parquet string     // path of the copy of a Parquet file; empty: not a Parquet file
+	zero    string     // the day from which a number of days is counted; empty: the usual day of spreadsheets
 }
 
-// eachRecord calls a function with each record and its line, from 1, until that function fails. The cells are valid
-// during the call.
+// eachRecord calls a function with each record and its line number, which starts at 1, until the function returns an
+// error. The cells are only valid during the call.
 type eachRecord func(use func(line int, cells []string) error) error
 
-// others are the first bytes of what is no table, and what to do about it.
+// others lists files that are not tables: their first bytes, and what to do instead.
 var others = []struct{ magic, what string }{
 	{"\xd0\xcf\x11\xe0", "it is a workbook of the old form (.xls), or one with a password: save it as .xlsx without " +
 		"one, or as CSV"},
@@ -57,9 +57,9 @@ var others = []struct{ magic, what string }{
 	{"[", "it is JSON: export a table, as CSV, a workbook (.xlsx) or Parquet"},
 }
 
-// unpack copies a file and returns the tables that may be in it: the sheets of a workbook, or a text with each of the
-// marks that may be between its values. Text becomes UTF-8 without a mark; bytes that are not of its encoding become
-// U+FFFD.
+// unpack copies a file and returns the tables that may be in it: the sheets of a workbook, or a text once for each
+// character that may separate its values. Text is converted to UTF-8 without a byte order mark; bytes that are invalid
+// in its encoding become U+FFFD.
 func (r *reader) unpack(ctx context.Context, from, path string) (tables []table, err error) {
 	in, err := cli.OpenFile(from, MaxSize)
 	if err != nil {
@@ -113,7 +113,7 @@ func copyTo(path string, content io.Reader) error {
 	return errors.Join(err, out.Close())
 }
 
-// checkText returns what else a file is if it is no text.
+// checkText returns an error that names the type of a file if the file is not text.
 func checkText(start []byte) error {
 	first := strings.TrimLeft(strings.TrimPrefix(string(start), "\ufeff"), " \t\r\n")
 	for _, o := range others {
@@ -129,7 +129,7 @@ func checkText(start []byte) error {
 	return nil
 }
 
-// decoder decodes text that starts like this.
+// decoder returns the decoder for a text with the given first bytes.
 func (r *reader) decoder(start []byte) transform.Transformer {
 	decode := unicode.BOMOverride(runes.ReplaceIllFormed())
 	if declared, err := htmlindex.Get(r.setting("encoding")); err == nil {
@@ -138,7 +138,7 @@ func (r *reader) decoder(start []byte) transform.Transformer {
 	if bytes.ContainsRune(start, '\n') {
 		return decode
 	}
-	return transform.Chain(decode, runes.Map(func(c rune) rune { // line ends of old
+	return transform.Chain(decode, runes.Map(func(c rune) rune { // old Macs end lines with a carriage return
 		if c == '\r' {
 			return '\n'
 		}
@@ -146,8 +146,9 @@ func (r *reader) decoder(start []byte) transform.Transformer {
 	}))
 }
 
-// text returns the records of a text. A quote within a value is part of it, as PHP and spreadsheets write it. DuckDB's
-// reader numbers no lines, skips empty ones, and drops the end of a file behind a quote that does not end.
+// text returns the records of a text. A quote within a value is part of the value, as PHP and spreadsheets write it.
+// DuckDB's own reader is not used, because it does not number lines, skips empty lines, and drops the end of a file
+// after a quote that is not closed.
 func text(path string, comma rune) eachRecord {
 	return func(use func(line int, cells []string) error) error {
 		f, err := os.Open(path)
@@ -174,7 +175,7 @@ func text(path string, comma rune) eachRecord {
 	}
 }
 
-// parquet makes a text of the first rows of a Parquet file.
+// parquet returns a table with the first rows of a Parquet file as text.
 func (r *reader) parquet(ctx context.Context, path string) ([]table, error) {
 	if err := r.db.Exec(ctx, fmt.Sprintf("COPY (SELECT of_parquet(COLUMNS(*)) FROM read_parquet(%s, "+
 		"hive_partitioning = false) LIMIT %d) TO %s (FORMAT csv, HEADER)", schema.QuoteText(path), maxAbove,
@@ -205,14 +206,14 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 	return tables, nil
 }
 
-// shownAs stands between the number in a cell of a workbook and the text that its format shows in its place.
+// shownAs separates the number in a cell of a workbook from the text that a spreadsheet shows for this number.
 const shownAs = "\x1e"
 
 // sheetRows returns the rows of a sheet.
 func sheetRows(book *excelize.File, sheet string) eachRecord {
 	return func(use func(line int, cells []string) error) error {
 		stored, err := book.Rows(sheet)
-		if err != nil { // a chart
+		if err != nil { // the sheet is a chart
 			return nil
 		}
 		shown, err := book.Rows(sheet)
@@ -236,8 +237,8 @@ func sheetRows(book *excelize.File, sheet string) eachRecord {
 
 var digits = regexp.MustCompile(`[0-9.]+`)
 
-// shows reports whether a format shows a number as an amount in dollars or a count. It may round, and add a text; but a
-// day, a share or another currency is not that number.
+// shows reports whether the text shown for a number is an amount in dollars or a count. The text may be rounded and
+// have words added. A day, a percentage or another currency does not count as the same number.
 func shows(text, stored string) bool {
 	n, err := strconv.ParseFloat(stored, 64)
 	if text == stored || err != nil || strings.Contains(text, "E") {

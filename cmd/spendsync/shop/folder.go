@@ -14,19 +14,19 @@ import (
 	"spendsync/load/durable"
 )
 
-// Folder is one that belongs to the demo by a marker, which is locked while a demo runs.
+// Folder is a folder that belongs to the demo. A marker file shows this, and is locked while a demo runs.
 type Folder struct {
 	dir    string
 	marker *flock.Flock
 }
 
-// markerName is the marker's name; its text is "complete" when the demo is.
+// markerName is the name of the marker file. The file contains "complete" if the demo is complete.
 const markerName = ".spendsync-demo"
 
 // Owns reports whether a folder is the demo's.
 func Owns(dir string) bool { return durable.Exists(filepath.Join(dir, markerName)) }
 
-// OpenFolder opens a new or empty folder, or one that already belongs to the demo.
+// OpenFolder opens a new or empty folder, or a folder that already belongs to the demo.
 func OpenFolder(dir string) (*Folder, error) {
 	path := filepath.Join(dir, markerName)
 	entries, err := os.ReadDir(dir)
@@ -52,16 +52,16 @@ func OpenFolder(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Close gives the folder to another demo.
+// Close unlocks the folder, so that another demo can use it.
 func (f *Folder) Close() { _ = f.marker.Close() }
 
-// IsComplete reports whether an earlier demo ended here.
+// IsComplete reports whether an earlier demo in this folder is complete.
 func (f *Folder) IsComplete() bool {
 	text, err := cli.ReadFile(filepath.Join(f.dir, markerName), cli.MaxSecret)
 	return err == nil && strings.HasPrefix(string(text), "complete")
 }
 
-// Clear removes everything but the marker, which marks the demo as incomplete from then on.
+// Clear removes everything except the marker file, and marks the demo as incomplete.
 func (f *Folder) Clear() error {
 	if err := os.WriteFile(filepath.Join(f.dir, markerName), []byte("begun\n"), 0o644); err != nil {
 		return durable.Storage(err)

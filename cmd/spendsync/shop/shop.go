@@ -22,12 +22,13 @@ type Shop struct {
 	now     time.Time // the end of the story
 	roles   []campaign
 	named   map[string]bool // campaigns and creatives, by ID
-	resting int             // campaigns without a role, of those that were there or that came
-	begun   bool            // what is new from now on is launched by the shop
+	resting int             // number of campaigns so far that have no role
+	begun   bool            // new campaigns from now on count as launched by the shop
 	daily   int64           // spend of a day at the start, in millionths of a dollar
 }
 
-// campaign is one that is delivered, with what a conversion costs it by nature.
+// campaign is a delivering campaign, with its numbers before the story. Spend divided by conversions is its natural
+// cost of a conversion.
 type campaign struct {
 	id          string
 	spend       int64
@@ -35,7 +36,7 @@ type campaign struct {
 	payout      float64
 }
 
-// New makes the account, at the beginning of the story that ends at now.
+// New makes the account at the beginning of the story. The story ends at now.
 func New(rowsPerDay int, now time.Time) (*Shop, error) {
 	s := &Shop{now: now, named: map[string]bool{}}
 	start := s.morning(schema.DateOf(now) - days)
@@ -55,17 +56,17 @@ func New(rowsPerDay int, now time.Time) (*Shop, error) {
 	return s, s.prepare()
 }
 
-// morning returns when the daily sync of a day runs: no later in the day than the end of the story. Otherwise, in the
-// first hours of a day, no earlier day would have been read at the age that yesterday has, and nothing could be
-// compared at equal age.
+// morning returns when the daily sync of a day runs. The time of day is not later than the time of day at the end of
+// the story. With later syncs, if the story ends in the first hours of a day, no earlier day would have been read at
+// the present age of yesterday, and days could not be compared at equal age.
 func (s *Shop) morning(d schema.Date) time.Time {
 	return d.Start().Add(min(6*time.Hour+10*time.Minute, s.now.Sub(schema.DateOf(s.now).Start())))
 }
 
-// Handler answers as the service.
+// Handler returns the simulated service.
 func (s *Shop) Handler() http.Handler { return s.service }
 
-// measure finds the campaigns that a service delivers before the story begins, those with most spend first.
+// measure finds the campaigns that deliver before the story begins, sorted by spend, the highest first.
 func (s *Shop) measure(service *adsim.Service, start schema.Date) error {
 	sums := map[string]*campaign{}
 	for day := start - 7; day < start; day++ {
@@ -95,7 +96,7 @@ func (s *Shop) measure(service *adsim.Service, start schema.Date) error {
 	return nil
 }
 
-// The roles of the story, by the place of their campaigns.
+// The roles in the story. A role is the index of its campaign in Shop.roles.
 const (
 	steady = iota
 	winner
@@ -106,18 +107,18 @@ const (
 	roleCount
 )
 
-// names are the campaigns of the shop, each with its country, those of the roles first.
+// names has the names of the shop's campaigns, in which the country is inserted. The campaigns with a role come first.
 var names = []string{
 	"Rain jackets | %s mobile", "Wool socks | %s repeat buyers", "Tents | %s lookalike", "Hiking boots | %s desktop",
 	"Backpacks | %s evergreen", "Gift cards | %s weekend", "Headlamps | %s mobile", "Fleece | %s new subscribers",
 	"Water bottles | %s", "Trail shoes | %s retargeting", "Sleeping bags | %s desktop", "Maps app | %s trial",
 }
 
-// resting are the names of campaigns that no longer run.
+// resting has the names of campaigns that no longer run.
 var resting = []string{"Spring sale", "Father's day", "Clearance | tents", "Summer camp", "Kayaks | test",
 	"Black Friday 2025", "Ski goggles", "Thermal wear", "Camp kitchen", "Climbing | test", "Bike bags", "Dog harness"}
 
-// launched are the names of campaigns that appear during the three weeks.
+// launched has the names of campaigns that appear during the three weeks.
 var launched = []string{"Black Friday | early access", "Gift sets | test", "Winter boots | launch", "Snowshoes | test"}
 
 var (
@@ -127,7 +128,7 @@ var (
 		"Lighter than your phone.", "Rated 4.8 by 2,100 hikers.", "Two for the price of one and a half."}
 )
 
-// prepare names what the account has, and plants what will happen.
+// prepare names the campaigns and creatives of the account, and plants the effects of the story.
 func (s *Shop) prepare() error {
 	var changes []adsim.Change
 	set := func(id string, fields map[string]any) {
@@ -191,7 +192,7 @@ func (s *Shop) nameOthers() error {
 				"title": titles[len(s.named)%len(titles)], "message": messages[len(s.named)/2%len(messages)],
 				"link": "https://harborandpine.example/" + strings.ToLower(id) + "?src=<<source_id>>",
 			}
-			if cr.IconID == "" { // a draft: with a title, a creative must be complete
+			if cr.IconID == "" { // a draft gets no title, because a creative with a title must be complete
 				fields["icon_id"] = fmt.Sprintf("%024x", i+1)
 			}
 			changes = append(changes, adsim.Change{Creative: cr.CreativeID, Set: fields})
@@ -200,7 +201,7 @@ func (s *Shop) nameOthers() error {
 	return s.change(changes)
 }
 
-// targetFactor is a campaign's target as a multiple of what a conversion costs it by nature.
+// targetFactor returns a campaign's target CPA as a multiple of its natural cost of a conversion.
 func targetFactor(role int) float64 {
 	switch role {
 	case winner:
@@ -213,7 +214,7 @@ func targetFactor(role int) float64 {
 	return []float64{1.1, 1.3, 0.95, 1.2}[role%4]
 }
 
-// The days of the events, counted back from the last one.
+// The days of the events, counted back from the last day.
 const (
 	tiredSince  = 9
 	brokenSince = 12
@@ -223,7 +224,7 @@ const (
 	bidLowered  = 6
 )
 
-// plant lets the creatives of one campaign tire, and breaks the pixel of another for some days.
+// plant makes the creatives of one campaign tire, and breaks the pixel of another campaign for some days.
 func (s *Shop) plant() error {
 	today := schema.DateOf(s.now)
 	for _, e := range []adsim.Effect{
@@ -248,7 +249,7 @@ func (s *Shop) change(changes []adsim.Change) error {
 	return nil
 }
 
-// Times are the instants at which the account is synced: each morning, and hourly at the end.
+// Times returns the instants at which the account is synced: each morning, and hourly at the end.
 func (s *Shop) Times() (times []time.Time) {
 	today := schema.DateOf(s.now)
 	for day := today - days; day < today; day++ {
@@ -260,7 +261,7 @@ func (s *Shop) Times() (times []time.Time) {
 	return append(times, s.now)
 }
 
-// MoveTo moves the clock of the account to an instant, and does what happens until then.
+// MoveTo moves the clock of the account to an instant, and makes the changes of the story that are due by then.
 func (s *Shop) MoveTo(t time.Time) error {
 	s.service.SetNow(schema.DateOf(t).Start())
 	if err := s.nameOthers(); err != nil {
@@ -279,7 +280,7 @@ func (s *Shop) MoveTo(t time.Time) error {
 		if err := s.wire(); err != nil {
 			return err
 		}
-		// The campaign reaches this limit by noon.
+		// With this limit, the campaign stops by noon.
 		return s.set(limited, "daily_spend_limit", max(100, dollars(s.roles[limited].spend)/7*0.6))
 	}
 	return nil
@@ -303,7 +304,7 @@ func (s *Shop) set(role int, field string, dollars float64) error {
 	return s.service.Change(adsim.Change{Campaign: s.roles[role].id, Set: map[string]any{field: money(dollars)}})
 }
 
-// wire sends the last money of the story: it leaves some three days at the end.
+// wire makes the last deposit of the story. At the end of the story, the balance then lasts about three more days.
 func (s *Shop) wire() error {
 	spent, last := int64(0), schema.DateOf(s.service.Now())
 	for day := schema.DateOf(s.now) - days; day < last; day++ {
@@ -321,7 +322,7 @@ func (s *Shop) wire() error {
 	return s.service.AddFunds(missing)
 }
 
-// Payouts is a file of what conversions earn.
+// Payouts returns a file with the payouts for conversions.
 func (s *Shop) Payouts() string {
 	var b strings.Builder
 	b.WriteString("from,to,campaign,creative,source,payout\n")

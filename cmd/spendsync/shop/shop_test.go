@@ -10,7 +10,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestShop_IsToldOnAnyDay plays the story at days of all seasons, with few rows and with more.
+// TestShop_IsToldOnAnyDay plays the story on days in all seasons, with few and with more rows per day.
 func TestShop_IsToldOnAnyDay(t *testing.T) {
 	for i, day := range []string{"2026-11-24", "2027-03-15", "2027-06-30", "2028-02-29", "2029-11-05"} {
 		now, err := time.Parse(time.DateOnly, day)
@@ -46,7 +46,7 @@ func TestShop_IsToldOnAnyDay(t *testing.T) {
 	}
 }
 
-// TestShop_HasNoAwkwardNames: these are for the tests.
+// TestShop_HasNoAwkwardNames: awkward names are for tests only.
 func TestShop_HasNoAwkwardNames(t *testing.T) {
 	s, err := New(300, time.Date(2026, 11, 24, 17, 0, 0, 0, time.UTC))
 	if err != nil {
@@ -80,7 +80,8 @@ func TestShop_HasNoAwkwardNames(t *testing.T) {
 	}
 }
 
-// TestShop_PlaysItsEvents: the pixel is broken on its days alone, and the campaign earns again after.
+// TestShop_PlaysItsEvents: the pixel is broken only on the planned days, and the campaign has conversions again
+// afterwards.
 func TestShop_PlaysItsEvents(t *testing.T) {
 	now := time.Date(2026, 11, 24, 17, 0, 0, 0, time.UTC)
 	s, err := New(1500, now)
