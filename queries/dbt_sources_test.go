@@ -205,8 +205,8 @@ const havePayouts = `env_var('DBT_SPENDSYNC_READ', 'warehouse') != 'parquet' ` +
 // tableOf matches the name of a table or a view of the warehouse in SQL.
 var tableOf = regexp.MustCompile(`\b(main|int|mart|ops)\.([a-z_]+)\b`)
 
-// dbtModels are the warehouse's models that the package can make from the Parquet files alone, and on which its reports
-// are built.
+// dbtModels lists the warehouse's models on which the reports of the dbt package are built. The dbt package can make
+// these models from the Parquet files alone.
 var dbtModels = []string{"int.campaign_spend", "int.campaign_profit", "mart.revenue", "main.payout"}
 
 // TestDbt_ModelsAreTheViews compares the package's models with the warehouse's views: the same SQL, over dbt's sources

@@ -53,7 +53,7 @@ func TestHelp_FitsATerminal(t *testing.T) {
 	root := newApp(nil, &out, &out).commands()
 	allCommands(root, func(c *cobra.Command) {
 		if c.Name() == "guide" {
-			return // the topic itself is the page
+			return // this topic is a page of its own, not the help of a command
 		}
 		out.Reset()
 		if err := c.Help(); err != nil {

@@ -41,7 +41,7 @@ func (s *assistantSession) answer(tool string, arguments any) (a assistant.Answe
 	return a
 }
 
-// TestMCP_AnswersAnAssistant starts the command as an assistant does, with a client that was not written here.
+// TestMCP_AnswersAnAssistant starts the command as an assistant does, with the MCP client of a library.
 func TestMCP_AnswersAnAssistant(t *testing.T) {
 	w := newWorld(t).withMarts().synced()
 	client := mcp.NewClient(&mcp.Implementation{Name: "assistant", Version: "1"}, nil)

@@ -8,9 +8,9 @@ import (
 	"spendsync/extract/adsim/config"
 )
 
-// row is one rule of the description, with a request that tests the rule and the expected reply. want is "" for a
-// success, and the code of an error or "code field" otherwise. In requests and bodies, $NAME stands for the ID of an
-// entity of [cast].
+// row is one rule of the description, with a request that tests the rule and the expected reply. The field want is ""
+// for a success; for an error it is the code, or the code and the field. In requests and bodies, $NAME stands for the
+// ID of an entity of [cast].
 type row struct {
 	says, request, body string
 	status              int

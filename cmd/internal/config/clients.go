@@ -44,8 +44,8 @@ func (k Credentials) report() string {
 func (k Credentials) api() string { return "Bearer " + string(k.APIKey) }
 
 // client returns a client that adds credentials to its requests. After a 401 the client reads the credentials once
-// more, because the key may have been rotated. header returns the client's own Authorization header, and beside that of
-// the other interface.
+// more, because the key may have been rotated. The function header returns the client's own Authorization header, and
+// beside that of the other interface.
 func (c *Config) client(variable string, e extract.Options, o ClientOptions, header,
 	beside func(Credentials) string) (*extract.Client, error) {
 	k, err := c.credentials()

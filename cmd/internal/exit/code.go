@@ -84,7 +84,7 @@ var Codes = []Code{
 var gravity = []int{OK, Partial, Locked, Unreachable, Contract, Unexpected, Storage, Usage, Newer, DayAtRisk, Damaged,
 	Auth, Stopped}
 
-// Graver reports whether a code is graver than another.
+// Graver reports whether a code is more serious than another, by the order of gravity.
 func Graver(code, than int) bool { return slices.Index(gravity, code) > slices.Index(gravity, than) }
 
 // About returns the description of an exit code. For an unknown number it returns the description of [Unexpected].

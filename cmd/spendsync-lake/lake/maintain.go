@@ -24,7 +24,7 @@ type MaintainOptions struct {
 	OrphanAge   time.Duration // default [OrphanAge]
 }
 
-// Maintained is the result of maintenance.
+// Maintained is the result of [Lake.Maintain].
 type Maintained struct {
 	Tables  int
 	Expired int // snapshots

@@ -257,11 +257,11 @@ func on[E error](is func(E) bool) func(facts) bool {
 // facts holds the details of an error.
 type facts struct {
 	err    error
-	read   *extract.ReadError // the failed read from the service; nil if the error is of another kind
-	bucket *remote.Error      // nil: it is none
-	damage *durable.Damage    // nil: it is none
+	read   *extract.ReadError // the failed read; nil if no read from the service failed
+	bucket *remote.Error      // nil if the error is not from a bucket
+	damage *durable.Damage    // nil if no stored file is damaged
 	way    error              // the network error; nil if a reply came
-	said   string             // text of the reply: a refusal, or the beginning of an unexpected reply, perhaps from a proxy
+	said   string             // text of a refusal, or the beginning of an unexpected reply, perhaps from a proxy
 	safe   string             // what is safe; empty: the text of the exit code
 	words  map[string]string
 }

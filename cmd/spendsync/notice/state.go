@@ -12,7 +12,7 @@ import (
 
 // Finding is a problem that somebody should know about, as one run found it.
 type Finding struct {
-	Kind     string `json:"kind"`     // the part before "_" is the kind of SPENDSYNC_NOTIFY
+	Kind     string `json:"kind"`     // SPENDSYNC_NOTIFY names the part before "_"
 	Place    string `json:"place"`    // the campaign, source or other object with the problem
 	Since    string `json:"since"`    // first Chicago day of the problem; "": not known
 	Begins   bool   `json:"-"`        // false: the finding is not reported as new, but keeps a reported finding open
@@ -46,7 +46,7 @@ var tempers = map[string]temper{
 	"key":      {event: true},
 }
 
-// state is the state of the notices of one account. It is kept in the store.
+// state is the state of the notices of one account. The state is kept in a file of [Folder].
 type state struct {
 	Open    []open               `json:"open"`
 	Waiting map[string][]Message `json:"waiting"` // for each receiver, the oldest first

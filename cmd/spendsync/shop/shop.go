@@ -56,9 +56,9 @@ func New(rowsPerDay int, now time.Time) (*Shop, error) {
 	return s, s.prepare()
 }
 
-// morning returns when the daily sync of a day runs. The time of day is not later than the time of day at the end of
-// the story. With later syncs, if the story ends in the first hours of a day, no earlier day would have been read at
-// the present age of yesterday, and days could not be compared at equal age.
+// morning returns when the daily sync of a day runs: at 6:10, but not later in the day than the story ends. This
+// matters if the story ends before 6:10. The last sync then reads yesterday at an age of a few hours, and days can only
+// be compared if the earlier ones were also read at that age.
 func (s *Shop) morning(d schema.Date) time.Time {
 	return d.Start().Add(min(6*time.Hour+10*time.Minute, s.now.Sub(schema.DateOf(s.now).Start())))
 }

@@ -134,9 +134,9 @@ func (a *Account) ExistingOn(d clock.Day) []*Campaign {
 	return list
 }
 
-// Listing returns the campaigns that the advertiser API lists on a day. anchor is the day of the first request. On that
-// day the configured number of campaigns is listed, including all campaigns that existed recently. Later, new campaigns
-// are added and no campaign is removed.
+// Listing returns the campaigns that the advertiser API lists on a day. The argument anchor is the day of the first
+// request. On that day the configured number of campaigns is listed, including all campaigns that existed recently.
+// Later, new campaigns are added and no campaign is removed.
 func (a *Account) Listing(anchor, today clock.Day) *roll {
 	return a.rolls.Get(rollKey{anchor, today}, func() *roll {
 		r := &roll{List: a.listed(anchor, today), ByID: map[string]*Campaign{}}
