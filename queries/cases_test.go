@@ -26,8 +26,8 @@ import (
 //	              "now: 2026-11-20T18:00:00Z" is the result of now() (default: that instant, noon in Chicago),
 //	              "param: NAME=VALUE" a parameter of a ready question, "arguments: ..." the arguments of a macro,
 //	              "threshold: NAME=VALUE" a threshold or a constant.
-//	TABLE.csv     rows of a table (with its schema unless that is main: ops.day_coverage.csv). Columns that are left
-//	              out have the usual value: see usual. An empty cell is NULL, "" in quotes is an empty text.
+//	TABLE.csv     rows of a table. If its schema is not main, the name begins with the schema. Columns that are left
+//	              out have the value in the map usual. An empty cell is NULL, "" in quotes is an empty text.
 //	expected.csv  the answer: the columns to compare, with the rows sorted.
 //
 // Without calendar.csv the calendar has the days of 2025 to 2027 for the account acme.

@@ -23,8 +23,8 @@
 //	-- Condition over: a, b                 (the parameter above is an SQL condition over these columns, which is
 //	                                         inserted for $NAME)
 //	-- Days: CONDITION                      (of a ready question: the days that it covers, as a condition over
-//	                                         s.report_date and main.today AS t; the answer names the missing and
-//	                                         lost ones)
+//	                                         s.report_date and main.today AS t; the answer names the missing days and
+//	                                         the lost days)
 //	-- Shown: a, b                          (the columns that a terminal shows first)
 //	-- None: TEXT                           (of a ready question: what it means if the answer has no row; it stands
 //	                                         in the place of the answer)

@@ -90,7 +90,7 @@ func Views(values map[string]string) ([]Query, error) {
 var ordered = sync.OnceValue(func() []Query {
 	t, err := thresholds(nil)
 	if err != nil {
-		panic(err) // impossible: only values of the user can be refused
+		panic(err) // impossible: only values that the user sets can be refused
 	}
 	all := inOrder(append(written(), t))
 	moving := map[string]bool{}

@@ -13,7 +13,8 @@ import (
 // every command ends within 10 seconds after a signal.
 const lastMoment = 1500 * time.Millisecond
 
-// pushGrace is the grace period of a run with a bucket, which still pushes what it has published.
+// pushGrace is the grace period of a run with a bucket. After a signal, such a run still pushes the published
+// generation.
 const pushGrace = 100 * time.Second
 
 // endAfterSignal exits the process when a command runs past the grace period, for example because a disk hangs or its

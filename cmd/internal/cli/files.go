@@ -170,6 +170,6 @@ func unwritable(path string, err error) error {
 	return named
 }
 
-// LimitUmask makes new files of this process, DuckDB's included, not writable by the group or others, whatever umask it
-// inherited.
+// LimitUmask makes new files of this process, DuckDB's included, not writable by the group or others, regardless of the
+// umask that the process inherited.
 func LimitUmask() { syscall.Umask(syscall.Umask(0o777) | 0o022) }

@@ -30,7 +30,7 @@ func Nearest(written string, names []string) (meant []string) {
 	return meant[:min(3, len(meant))]
 }
 
-// DidYouMean returns a question with the names of [Nearest] to append to a message; it returns "" if no name is
+// DidYouMean returns a question with the names of [Nearest], to append to a message. It returns "" if no name is
 // similar.
 func DidYouMean(written string, names []string) string {
 	if meant := Nearest(written, names); len(meant) > 0 {

@@ -44,15 +44,15 @@ func (k Credentials) report() string {
 func (k Credentials) api() string { return "Bearer " + string(k.APIKey) }
 
 // client returns a client that adds credentials to its requests. After a 401 the client reads the credentials once
-// more, because the key may have been rotated. The function header returns the client's own Authorization header, and
-// beside that of the other interface.
+// more, because the key may have been rotated. The functions header and beside return Authorization headers: header for
+// the requests of this client, beside for the other interface.
 func (c *Config) client(variable string, e extract.Options, o ClientOptions, header,
 	beside func(Credentials) string) (*extract.Client, error) {
 	k, err := c.credentials()
 	if err != nil {
 		return nil, err
 	}
-	var value atomic.Pointer[Credentials] // the header's value, which another request may replace
+	var value atomic.Pointer[Credentials] // the credentials, which Reload may replace during requests
 	value.Store(&k)
 	e.Authorize = func(r *http.Request) { r.Header.Set("Authorization", header(*value.Load())) }
 	e.Beside = func() string { return beside(*value.Load()) }

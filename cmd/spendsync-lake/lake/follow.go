@@ -315,7 +315,8 @@ func (f *follower) commitEach(ctx context.Context, commits []table.TableCommit) 
 }
 
 // hasNoTransactions reports whether a transaction failed because the catalog does not support transactions. Either the
-// catalog lists its endpoints without the one for transactions, or it lists no endpoints and answered 404.
+// endpoint for transactions is missing in the catalog's list of endpoints, or there is no such list and the catalog
+// answered 404.
 func hasNoTransactions(err error) bool {
 	return errors.Is(err, rest.ErrEndpointNotSupported) || errors.Is(err, icebergcatalog.ErrNoSuchTable) ||
 		errors.Is(err, iceberg.ErrNotImplemented)

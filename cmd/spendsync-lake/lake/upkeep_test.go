@@ -120,7 +120,7 @@ func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
 	w.follow(s)
 }
 
-// TestMaintain_WithoutTheRightToDelete: maintenance without permission to delete fails and leaves the lake unchanged.
+// TestMaintain_WithoutTheRightToDelete: without permission to delete, maintenance fails and leaves the lake unchanged.
 // The next run with permission deletes everything.
 func TestMaintain_WithoutTheRightToDelete(t *testing.T) {
 	schematest.Long(t)

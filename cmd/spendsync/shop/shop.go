@@ -58,7 +58,7 @@ func New(rowsPerDay int, now time.Time) (*Shop, error) {
 
 // morning returns when the daily sync of a day runs: at 6:10, but not later in the day than the story ends. This
 // matters if the story ends before 6:10. The last sync then reads yesterday at an age of a few hours, and days can only
-// be compared if the earlier ones were also read at that age.
+// be compared if earlier days were also read at that age.
 func (s *Shop) morning(d schema.Date) time.Time {
 	return d.Start().Add(min(6*time.Hour+10*time.Minute, s.now.Sub(schema.DateOf(s.now).Start())))
 }
