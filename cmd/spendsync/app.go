@@ -131,7 +131,7 @@ func (a *app) commands() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.Version = version() + ", DuckDB " + duck.EngineVersion()
 	root.SetVersionTemplate("spendsync {{.Version}}\n")
-	root.SetOut(a.stdout) // set before cobra adds its own commands, which write to it, too
+	root.SetOut(a.stdout) // set before cobra adds its own commands, so that they also write to stdout
 	root.SetErr(a.stderr)
 	cli.FitHelp(root, a.stdout)
 	a.begins(root)

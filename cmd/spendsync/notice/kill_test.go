@@ -79,7 +79,7 @@ type mortalFile struct {
 	m *mortal
 }
 
-// Write writes the first half of the text if the process dies in the middle.
+// Write writes the text, or only its first half if the process dies during the call.
 func (f *mortalFile) Write(p []byte) (n int, err error) {
 	acts, returns := f.m.lives()
 	switch {

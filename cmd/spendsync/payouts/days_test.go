@@ -76,7 +76,7 @@ func TestRead_NamesWhatIsWrongWithADeclaration(t *testing.T) {
 }
 
 // TestRead_TakesSeveralFiles: the files are payouts and exports in any order. For each day of a campaign the newest
-// file counts, and the result tells how many rows of older files it lacks.
+// file counts, and the result has the number of rows that only older files have.
 func TestRead_TakesSeveralFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, age time.Duration, text string) string {

@@ -5,10 +5,10 @@
 //
 //   - Each cell of a declared column is converted exactly, or sets its row aside (cells.sql). Undeclared columns cost
 //     nothing. If a number or a day can be read in two ways, the declared way must apply to it.
-//   - An export is used if nearly all of its rows fit (judge.sql, verdict.sql). At most 5 % of the rows of the account's
-//     campaigns, and of the revenue of these rows, may be set aside or have a source that the account does not know.
-//     Otherwise nothing of the export is used, and the likely cause is named. A file of payouts is used completely or
-//     not at all.
+//   - An export is used if nearly all of its rows fit (judge.sql, verdict.sql). At most 5 % of the rows of the
+//     account's campaigns, and of the revenue of these rows, may be set aside or have a source that the account does
+//     not know. Otherwise nothing of the export is used, and the likely cause is named. A file of payouts is used
+//     completely or not at all.
 //   - The newest file wins (take.sql): if several files have a campaign's day, only the newest file counts for it.
 //
 // Amounts are exact, rounded half to even to six decimals. Memory is bounded by DuckDB's limit and one day. The
