@@ -28,15 +28,15 @@ type Query struct {
 	Columns  map[string]string // descriptions of columns, from the file or columns.csv
 	SQL      string
 
-	// Of models.
+	// For models only.
 	IsTable bool // made as a table at each publication; otherwise a view
 	ByMonth bool // the rows of a month depend only on the days of that month
 
-	// Of macros.
+	// For macros only.
 	Parameters string // separated by commas
 	IsValue    bool   // returns a single value, not a table
 
-	// Of ready questions.
+	// For ready questions only.
 	Params []Param
 	None   string // what it means if the answer has no row
 	Alone  string // if the first row is a total: what it means if no other row follows

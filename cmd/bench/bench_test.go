@@ -62,7 +62,7 @@ func TestParse_RefusesWhatCannotBeMeasured(t *testing.T) {
 	}
 }
 
-// TestREADME_CommandsParse parses the calls of the README, which take too long to run in a test.
+// TestREADME_CommandsParse parses the command lines in the README. Running them takes too long for a test.
 func TestREADME_CommandsParse(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {

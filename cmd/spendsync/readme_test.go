@@ -22,8 +22,8 @@ import (
 
 var updateManuals = flag.Bool("update", false, "write deploy/config.txt again")
 
-// manuals lists the manuals: README.md for everybody, the others for contributors, operators, analysts, and people who
-// measure the cost.
+// manuals lists the manuals: for everybody, for contributors, for operators, for analysts, and for people who measure
+// the cost.
 var manuals = []string{"README.md", contributing, "cmd/spendsync/deploy/README.md", "queries/README.md",
 	"cmd/bench/README.md"}
 

@@ -38,7 +38,7 @@ type Options struct {
 	AccessKey  string // empty: the AWS SDK finds the credentials
 	SecretKey  string
 
-	AllowHTTP bool // send without TLS to other machines
+	AllowHTTP bool // allow requests without TLS to other machines
 	Version   string
 	CABundle  []byte           // trusted CA certificates of the object storage, as PEM; nil: the system's
 	Now       func() time.Time // nil: time.Now

@@ -46,7 +46,7 @@ func (v *visibleLines) Write(p []byte) (int, error) {
 const (
 	formula = "(unicode('='), unicode('+'), unicode('-'), unicode('@'), 9, 10, 13, unicode('＝'), unicode('＋'), " +
 		"unicode('－'), unicode('＠'))"
-	// unseen lists the blanks and invisible characters that a spreadsheet may skip before such a sign.
+	// unseen lists the blanks and invisible characters that a spreadsheet may skip before a formula.
 	unseen = "(' ' || chr(160) || chr(173) || chr(8203) || chr(8204) || chr(8205) || " +
 		"chr(8288) || chr(12288) || chr(65279))"
 	plainSign = `[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`

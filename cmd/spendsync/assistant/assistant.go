@@ -207,7 +207,7 @@ func (w Warehouse) describe(ctx context.Context, in Named) (string, error) {
 	return text(docs)
 }
 
-// Answer is the text of an answer, as JSON.
+// Answer is what a tool returns, as JSON: the rows, and what is needed to read them correctly.
 type Answer struct {
 	Generation  int64             `json:"generation"`
 	PublishedAt time.Time         `json:"published_at"`

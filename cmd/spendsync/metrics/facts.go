@@ -163,7 +163,7 @@ type Inputs struct {
 	Failures    int
 	Run         schema.Run // what the run did; incomplete if the run ended early
 	Expires     schema.Null[schema.Instant]
-	Ended       bool               // the job came to a result
+	Ended       bool               // the job has returned a result, which has the next two fields
 	Quarantined int                // days in quarantine at the end of the run
 	Unread      schema.Null[int64] // fields of the settings that were not understood
 

@@ -31,7 +31,7 @@ type mortal struct {
 
 var errDead = errors.New("the process is dead")
 
-// lives counts a call, and reports whether the call takes effect and whether it returns.
+// lives counts a call. It reports whether the call takes effect, and whether the call returns.
 func (m *mortal) lives() (acts, returns bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

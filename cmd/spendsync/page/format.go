@@ -29,7 +29,7 @@ func plain(s string, n int) string {
 // unknown is shown for a value that is not known.
 const unknown = "unknown"
 
-// numbers lists the formats of numbers.
+// numbers lists those column formats whose values are numbers.
 var numbers = []string{"money", "price", "count", "percent", "change", "points", "times", "number", "days"}
 
 // parse parses a number of an answer. It cuts ratios to 12 digits: DuckDB adds up in no fixed order, so that the last

@@ -223,7 +223,7 @@ func TestWrite_HoldsHostileTextsAsText(t *testing.T) {
 			t.Fatalf("the page holds %U", r)
 		}
 	}
-	elementsOf(t, html) // the elements are nested correctly, so no text was read as markup
+	elementsOf(t, html) // checks that elements are nested correctly: then no text was read as markup
 	for _, never := range []string{"<script", "<img", "onerror=\"", "<b>bold", strings.Repeat("W", 700)} {
 		if strings.Contains(html, never) {
 			t.Errorf("the page holds %s", never)

@@ -20,7 +20,7 @@ var (
 	rows      = map[string]string{"last_week": "100000", "yesterday": "0"}
 )
 
-// Read reads the data of the report page for all accounts, or for one, from one generation.
+// Read reads the data of the report page from one generation. If account is empty, it reads the data of all accounts.
 func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page, err error) {
 	m, err := manifest.Read(dir)
 	if err != nil {

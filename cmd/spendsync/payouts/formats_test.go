@@ -24,7 +24,7 @@ import (
 // sample is a file as a tracker, a spreadsheet or a library writes it, with the expected rows and findings.
 type sample struct {
 	content string // of the file, or the name of a file in testdata
-	columns string // SPENDSYNC_TRACKER_COLUMNS
+	columns string // value of SPENDSYNC_TRACKER_COLUMNS
 	rows    string // one per line: day|campaign|source|clicks|conversions|approved|held|refused|revenue; NULL is empty
 	sum     string // revenue of all rows, if rows is not given
 	finding string // part of the text of the findings; empty: no finding

@@ -26,7 +26,7 @@ import (
 // Amounts are numbers or decimal text. A new entity gets defaults for the fields that Set lacks: for example, a
 // campaign is active, a creative is pending_review.
 type Change struct {
-	Campaign, Creative string // ID
+	Campaign, Creative string // IDs; see Action
 	Do                 ledger.Action
 	Set                map[string]any
 	Sources            *SourceChange // of the campaign

@@ -165,7 +165,7 @@ func (n *SourcesNow) Mode() string {
 	return BlockList
 }
 
-// The two modes of source targeting.
+// The values of the API's source_targeting_mode.
 const (
 	AllowList = "allow_list"
 	BlockList = "block_list"

@@ -32,7 +32,7 @@ type Account struct {
 	rolls memo.Cache[rollKey, *roll]
 }
 
-// roll contains the campaigns that the advertiser API lists on a day.
+// roll contains the campaigns that the advertiser API lists on one day.
 type roll struct {
 	List []*Campaign // newest first
 	ByID map[string]*Campaign

@@ -17,7 +17,7 @@ import (
 	"spendsync/extract/adsim/tree"
 )
 
-// Kind is the kind of a fault.
+// Kind determines what a fault does. The constants below describe each kind.
 type Kind string
 
 // Kinds that replace the reply. The status of the new reply is Fault.Status, or 200 if Fault.Status is 0. In the
