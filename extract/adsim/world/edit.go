@@ -30,8 +30,8 @@ func (s *World) Edit(do func(e *Editor) error) (ledger.State, error) {
 	return s.stateLocked(now), nil
 }
 
-// addVersion adds a version of the campaign that begins now. Versions that begin later exist only if the clock was set
-// back, and are dropped.
+// addVersion adds a version of a campaign's settings, which begins now. Versions that begin later are dropped; they
+// exist only if the clock was set back.
 func (e *Editor) addVersion(id string) {
 	old := e.Next.History[id]
 	now := e.St.Now

@@ -50,7 +50,8 @@ func (s *World) IsUser(user, password string) bool {
 	return Same(user, s.Cfg.ReportUser) && Same(password, s.Cfg.ReportPassword)
 }
 
-// Today returns the Chicago day of the service's clock, as YYYY-MM-DD. The report reaches back 32 days before it.
+// Today returns the Chicago day of the service's clock, as YYYY-MM-DD. The report reaches back to 32 days before this
+// day.
 func (s *World) Today() string { return clock.DayOf(s.Clock.Now(), s.Zone).String() }
 
 // RequestID returns a request ID that is unique in the account.
