@@ -26,8 +26,8 @@
 //	                                         s.report_date and main.today AS t; the answer names the missing days and
 //	                                         the lost days)
 //	-- Shown: a, b                          (the columns that a terminal shows first)
-//	-- None: TEXT                           (of a ready question: what it means if the answer has no row; it stands
-//	                                         in the place of the answer)
+//	-- None: TEXT                           (of a ready question: what it means if the answer has no row; shown
+//	                                         instead of the answer)
 //	-- Alone: TEXT                          (of a ready question whose first row is a total: what it means if no
 //	                                         other row follows)
 //

@@ -38,7 +38,7 @@ type Query struct {
 
 	// For ready questions only.
 	Params []Param
-	None   string // what it means if the answer has no row
+	None   string // shown instead of an answer without rows: what it means that there are none
 	Alone  string // if the first row is a total: what it means if no other row follows
 	Days   string // selects the days of the answer: an SQL condition on main.spend AS s and main.today AS t
 }

@@ -194,7 +194,8 @@ func (a *app) begins(cmd *cobra.Command) {
 	}
 }
 
-// noArguments refuses arguments and suggests a subcommand: one that is meant by the word, or has a similar name.
+// noArguments refuses arguments and suggests a subcommand. It is the subcommand that the word usually means, or one
+// with a similar name.
 func noArguments(cmd *cobra.Command, args []string) error {
 	err := cobra.NoArgs(cmd, args)
 	if err == nil {

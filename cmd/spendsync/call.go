@@ -40,8 +40,8 @@ type call struct {
 	cfg     *config.Config
 	log     *slog.Logger
 	screen  *cli.Screen // nil if the configuration is invalid
-	excerpt string      // of the SQL that the engine refused, with the place marked; for the end of the command
-	runID   string      // of the current run; on every line of its log
+	excerpt string      // the line of SQL with a mistake, and a mark below it; for the last lines
+	runID   string      // of the current run; part of every line of its log
 }
 
 // runLimits bound the resources of a run. Tests use smaller ones.

@@ -105,8 +105,8 @@ const (
 	demoAccount = "demo"
 )
 
-// demoBeside returns the folder of a demo's store beside the configured data directory, if err reports that nothing is
-// stored there; otherwise the empty text.
+// demoBeside looks for the store of a demo next to the data directory, if err reports that the data directory has no
+// store. It returns the folder of that store, or "" if there is none.
 func (c *call) demoBeside(err error) string {
 	if c.cfg == nil || !errors.Is(err, durable.ErrEmpty) {
 		return ""
@@ -123,7 +123,7 @@ func (c *call) demoBeside(err error) string {
 	return dir
 }
 
-// play builds the store of the demo from nothing.
+// play builds the store of the demo from scratch.
 func (d *demoCommand) play(ctx context.Context, folder *shop.Folder) (err error) {
 	if err := folder.Clear(); err != nil {
 		return err

@@ -199,7 +199,8 @@ func TestOutput_ClosedPipeIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestDemo_IsNamedBesideNothing: who asks a folder that has no store, beside the demo's, is told how to ask the demo.
+// TestDemo_IsNamedBesideNothing: if a command reads a folder without a store, and the demo's folder is next to that
+// folder, the message says how to read the demo.
 func TestDemo_IsNamedBesideNothing(t *testing.T) {
 	beside := t.TempDir()
 	env := []string{"SPENDSYNC_DATA_DIR=" + filepath.Join(beside, "data")}

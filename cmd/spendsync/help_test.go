@@ -144,7 +144,7 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 	}
 }
 
-// TestHelp_StatesADefaultOnce holds each flag's usage text to one default.
+// TestHelp_StatesADefaultOnce checks that the usage text of each flag states the default only once.
 func TestHelp_StatesADefaultOnce(t *testing.T) {
 	allCommands(newApp(nil, nil, nil).commands(), func(c *cobra.Command) {
 		for line := range strings.Lines(c.Flags().FlagUsages()) {

@@ -98,7 +98,8 @@ store of several accounts publishes one for each.
 		cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&c.out, "out", "", "file to write the answer to; it appears when it is whole")
 	flags.Int64Var(&c.rows, "rows", -1, "most rows of a table; 0 shows all (default: 100 on a terminal, else all)")
-	flags.Lookup("rows").DefValue = "0" // the usage text has the default, and -1 would stand behind it
+	// The usage text already names the default; without this, cobra would add "(default -1)"
+	flags.Lookup("rows").DefValue = "0"
 	flags.BoolVar(&c.all, "all", false, "without a name: list every question, view and macro, with its parameters")
 	flags.BoolVar(&c.wide, "wide", false, "every column of a table, also those that do not fit beside the others")
 	flags.DurationVar(&c.timeout, "timeout", 10*time.Minute, "the longest that SQL of your own may take")
@@ -137,7 +138,7 @@ func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdi
 	return c.query(ctx, q, format)
 }
 
-// completeParams completes the name of a parameter of the question that the command line names.
+// completeParams completes the name of a parameter, if the command line names a question.
 func completeParams(_ *cobra.Command, args []string, typed string) (names []cobra.Completion,
 	_ cobra.ShellCompDirective) {
 	for _, p := range answer.ParamsOf(strings.Join(args, " ")) {
@@ -148,7 +149,7 @@ func completeParams(_ *cobra.Command, args []string, typed string) (names []cobr
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// about reports whether a flag that needs a question was given.
+// about reports whether the caller gave a flag that requires a question.
 func (c *queryCommand) about() bool {
 	return c.format != "" || c.out != "" || c.raw || c.wide || c.rows >= 0 || len(c.params) > 0 || c.from != ""
 }
@@ -229,7 +230,8 @@ func (c *queryCommand) writeFacts(facts []string) error {
 	})
 }
 
-// queryErr turns a mistake in the question into a usage error. The place in the SQL is printed below it.
+// queryErr turns a mistake in the question into a usage error. The place of the mistake in the SQL is printed below the
+// error.
 func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 	var q *duck.QueryError
 	var other *duck.OtherVersionError

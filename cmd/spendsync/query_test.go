@@ -448,7 +448,8 @@ func headings(head string) (names []string) {
 	return names
 }
 
-// TestQuery_TrackerWithoutExport says only that there is none, and which variable names one.
+// TestQuery_TrackerWithoutExport: without a tracker's export, the answer says only this, and which variable names an
+// export.
 func TestQuery_TrackerWithoutExport(t *testing.T) {
 	w := newWorld(t, small).withMarts().synced()
 	const want = "No tracker's export is stored. SPENDSYNC_PAYOUTS names one: 'spendsync help config' describes it.\n"

@@ -24,9 +24,9 @@ import (
 // accountStatus is the part of the answer about one account.
 type accountStatus struct {
 	Account     string                `json:"account"`
-	LastRun     *schema.Run           `json:"last_run"` // but for runs of the own files
+	LastRun     *schema.Run           `json:"last_run"` // runs that only read the operator's own files do not count
 	OwnRun      *schema.Run           `json:"last_run_of_own_files,omitempty"`
-	Pinned      string                `json:"pinned_account"` // empty: the service names none
+	Pinned      string                `json:"pinned_account"` // the service's name of the account, if known
 	FreshestDay *schema.DayCoverage   `json:"newest_complete_day"`
 	States      map[string]int        `json:"states"`
 	AtRisk      []schema.Date         `json:"days_at_risk"`

@@ -35,7 +35,8 @@ func TestStatus_NamesUnreadSettings(t *testing.T) {
 	}
 }
 
-// TestStatus_LastRunReadTheService: a run of the operator's own files is shown beside it, if it published something.
+// TestStatus_LastRunReadTheService: the last run is one that read the service. A run that only read the operator's own
+// files is shown in addition, if it published something.
 func TestStatus_LastRunReadTheService(t *testing.T) {
 	w := newExportWorld(t)
 	w.write("day,campaign,source,clicks,approved,held,refused,revenue\n2026-11-18,{C},{S},5,1,0,0,10.5\n")

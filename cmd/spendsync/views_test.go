@@ -50,7 +50,7 @@ func (w *world) lines(q string) []string {
 	return nil
 }
 
-// TestTables_DescribeMacros: each of the macros has its columns, and a call that works as it stands.
+// TestTables_DescribeMacros: each macro is described with its columns, and with a call that works without a change.
 func TestTables_DescribeMacros(t *testing.T) {
 	w, n := newWorld(t).withMarts().synced(), 0
 	for _, v := range dictionary.Views() {

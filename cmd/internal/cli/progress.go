@@ -121,7 +121,7 @@ func (b *Bar) Step() {
 	}
 }
 
-// Done removes the bar, complete or not, and leaves its line.
+// Done removes the bar, even if it is not complete, and writes the line that replaces the bar.
 func (b *Bar) Done() {
 	if b.bar == nil {
 		return

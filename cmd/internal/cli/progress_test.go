@@ -33,7 +33,8 @@ func TestBar_KnownWaitsCountDown(t *testing.T) {
 		t.Errorf("before the first step: %q", got)
 	}
 	b = &Bar{}
-	b.stepped.Store(int64(600 * time.Millisecond)) // the first ones are fast, the limit of requests comes later
+	// the first steps are fast, because the limit of requests is only reached later
+	b.stepped.Store(int64(600 * time.Millisecond))
 	if got := b.pace(700*time.Millisecond, 0, 30, 36); got != "" {
 		t.Errorf("after 0.7 seconds: %q", got)
 	}
@@ -43,7 +44,7 @@ func TestBar_KnownWaitsCountDown(t *testing.T) {
 	}
 }
 
-// TestBar_LeavesItsLine: what was read stays on the terminal after the bar.
+// TestBar_LeavesItsLine: when the bar is done, a line on the terminal still tells how much was read.
 func TestBar_LeavesItsLine(t *testing.T) {
 	for done, want := range map[string]string{"read": "3 of 3 days read\n", "": ""} {
 		var out bytes.Buffer

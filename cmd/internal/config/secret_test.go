@@ -86,7 +86,7 @@ func (e echo) RoundTrip(*http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(string(e)))}, nil
 }
 
-// TestClients_HandOnNoSecret: a reply of either interface holds no secret of the other one.
+// TestClients_HandOnNoSecret: the client removes the secrets of both interfaces from the replies of each interface.
 func TestClients_HandOnNoSecret(t *testing.T) {
 	c, err := Read(t.Context(), []string{Prefix + "ADVERTISER_URL=https://a.test", Prefix + "REPORT_URL=https://r.test",
 		Prefix + "API_KEY=" + canaryKey, Prefix + "REPORT_USER=ann", Prefix + "REPORT_PASSWORD=" + canaryPassword})

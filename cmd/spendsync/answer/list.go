@@ -66,7 +66,7 @@ type Listing struct {
 	Macros []Listed `json:"macros"`
 }
 
-// ParamsOf returns the parameters of a question or macro, by its name; none if there is no such name.
+// ParamsOf returns the parameters of the question or macro with the given name, or nil if there is no such name.
 func ParamsOf(name string) (params []Param) {
 	q, err := find(name)
 	if err != nil {

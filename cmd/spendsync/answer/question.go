@@ -19,8 +19,8 @@ import (
 type Question struct {
 	duck.Query
 	Asks, Trap string
-	Written    bool     // the user wrote the SQL, or a condition in it
-	None       string   // shown in the place of an answer without rows
+	Written    bool     // the user wrote the SQL, or a condition that is part of the SQL
+	None       string   // shown instead of an answer that has no rows
 	Alone      string   // shown below an answer whose only row is the total
 	Shown      []string // columns that a terminal shows first
 }
@@ -83,7 +83,7 @@ func Find(name string, params []string) (q Question, err error) {
 	return q, nil
 }
 
-// maxSQL exceeds any written query; it keeps a wrong pipe from filling the memory.
+// maxSQL is larger than any query that a person writes. The limit keeps a wrong pipe from filling the memory.
 const maxSQL = 4 << 20
 
 // readSQL returns the SQL of -c, or reads it from stdin.

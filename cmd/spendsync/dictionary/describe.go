@@ -66,11 +66,11 @@ func Views() []queries.Query {
 	return views
 }
 
-// MacroValues holds an example of each parameter of a macro. Macro parameters have no defaults.
+// MacroValues has an example value for each parameter of a macro. Macro parameters have no defaults.
 var MacroValues = map[string]string{"instant": "2026-03-08 12:00:00+00", "day": "2026-03-08",
 	"from_date": "2026-03-01", "to_date": "2026-03-08"}
 
-// callOf returns SQL that calls a macro with the examples of its parameters.
+// callOf returns SQL that calls a macro with example values.
 func callOf(v duck.View) string {
 	var values []string
 	for name := range strings.SplitSeq(v.Parameters, ", ") {
@@ -79,7 +79,8 @@ func callOf(v duck.View) string {
 	return "FROM " + v.Schema + "." + v.Name + "(" + strings.Join(values, ", ") + ")"
 }
 
-// called are the views, and after them a view of each macro, by which the macro's columns are found.
+// called returns the views, and in addition a view for each macro. The view calls the macro, so that the columns of the
+// macro can be read from the view.
 func called(all []duck.View) []duck.View {
 	for _, v := range slices.Clone(all) {
 		if v.Parameters != "" && !v.IsValue {
@@ -89,10 +90,10 @@ func called(all []duck.View) []duck.View {
 	return all
 }
 
-// macroView begins the names of the views of macros.
+// macroView is the prefix of the names of these additional views.
 const macroView = "macro_"
 
-// ViewDocs describe the views and macros, but for working tables, without their columns.
+// ViewDocs describes the views and macros without their columns. Working tables are left out.
 func ViewDocs() (docs []schema.TableDoc) {
 	for _, v := range ViewsOf(Views()) {
 		if v.Schema != "int" {
@@ -136,7 +137,7 @@ func Describe(ctx context.Context, names []string) (docs []schema.TableDoc, err 
 	return docs, nil
 }
 
-// viewDoc is a view or a macro as the dictionary describes it.
+// viewDoc returns the dictionary's description of a view or a macro.
 func viewDoc(v duck.View, columns map[string][]duck.Column) schema.TableDoc {
 	name := v.Schema + "." + v.Name
 	d, view := schema.TableDoc{Name: name, Kind: schema.KindView, Doc: v.Doc}, name

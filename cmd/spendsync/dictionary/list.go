@@ -40,7 +40,7 @@ var tableGroups = []tableGroup{
 	{"Parquet only", []string{"ops_day_coverage", "ops_run", "mart_campaign_day", "mart_source_30d"}},
 }
 
-// tableDocs describe every table, view and macro, without the columns of views.
+// tableDocs returns the description of every table, view and macro, without the columns of views.
 func tableDocs() map[string]string {
 	docs := map[string]string{}
 	for _, t := range schema.Documented() {

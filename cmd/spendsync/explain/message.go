@@ -14,8 +14,8 @@ import (
 // Message describes the end of a command in three sentences.
 type Message struct {
 	Happened string
-	Excerpt  string // lines that show the place of a mistake, printed as they are; may be empty
-	Detail   string // the complete sentence of a run or an error; terminals leave it out
+	Excerpt  string // lines that show where a mistake is, printed unchanged; may be empty
+	Detail   string // the complete text of the error; not shown on a terminal
 	Safe     string
 	Do       string
 }
