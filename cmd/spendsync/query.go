@@ -201,7 +201,9 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 	}
 	if err = cli.QuietPipe(err); err == nil && f.Name != "table" {
 		facts := duck.CaveatLines(result.Caveats)
-		if left := n.NotAll(); left != "" {
+		if none := n.Nothing(); none != "" {
+			facts = []string{none}
+		} else if left := n.NotAll(); left != "" {
 			facts = append([]string{left + "."}, facts...)
 		}
 		err = c.writeFacts(facts)

@@ -456,6 +456,9 @@ func TestQuery_TrackerWithoutExport(t *testing.T) {
 	if got := w.must("query", "tracker", "--format", "table"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	if _, text := w.stderr("query", "tracker", "--format", "csv"); text != want {
+		t.Errorf("beside a CSV file:\n%s\nwant\n%s", text, want)
+	}
 }
 
 // TestQuery_PlaceOfAMistakeIsBelowIt: the message comes first, then the line of the SQL, then what to do.
