@@ -44,7 +44,7 @@ func ReadSnapshot(dir string) (*Snapshot, error) {
 	for {
 		text, err := durable.OS.ReadFile(filepath.Join(dir, manifest.FileName), durable.MaxText)
 		if errors.Is(err, fs.ErrNotExist) {
-			_, err = manifest.Read(dir) // for the error: an empty folder, or a damaged store
+			_, err = manifest.Read(dir) // only for Read's error: an empty folder, or a damaged store
 		}
 		if err != nil {
 			return nil, err
