@@ -102,7 +102,7 @@ func (c *call) startLog(asJSON bool) {
 	// This cannot fail, because the configuration was checked. An empty text leaves the level at info.
 	_ = level.UnmarshalText([]byte(c.cfg.LogLevel))
 	if c.cfg.LogLevel == "" && cli.IsTerminal(c.stderr) {
-		level = slog.LevelWarn // the bar shows what info lines would
+		level = slog.LevelWarn // on a terminal, the bar replaces the log lines of level info
 	}
 	o := &slog.HandlerOptions{Level: level}
 	if !asJSON {

@@ -23,7 +23,7 @@ import (
 var (
 	// ErrNewer reports that a newer version of spendsync wrote the tables of the lake.
 	ErrNewer = durable.ErrNewer
-	// ErrAhead reports that the lake has a generation of an account that the store lacks.
+	// ErrAhead reports that the store is older than the lake: the lake has a newer generation of an account.
 	ErrAhead = errors.New("the lake is ahead of the store")
 	// ErrShrink reports that [Lake.Follow] would delete days or rows that the lake has and the store lacks.
 	ErrShrink = errors.New("the lake has what the store lacks")

@@ -91,8 +91,8 @@ func (n Rendering) NotAll() string {
 	return fmt.Sprintf("%d of %d rows; --param rows=%[2]d has all of them", n.Result.Count, n.Result.Total)
 }
 
-// Nothing returns what it means that the answer has no rows. It returns "" if the answer has rows, or if the question
-// does not state the meaning.
+// Nothing returns the sentence that explains an answer without rows. It returns "" if the answer has rows, or if the
+// question has no such sentence.
 func (n Rendering) Nothing() string {
 	if n.Result.Total > 0 || n.Result.Count > 0 {
 		return ""
