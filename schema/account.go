@@ -12,7 +12,7 @@ type AccountSnapshot struct {
 	PaymentMode Null[string] `col:"payment_mode" id:"4"`
 	// Average spend in US dollars a day over the last 7 days, as the service states it.
 	AverageDailySpend Null[Money] `col:"average_daily_spend" id:"5"`
-	// Days that the balance lasts at that pace, as the service states it.
+	// Days that the balance lasts at the pace of average_daily_spend, as the service states it.
 	DaysLeft Null[Money] `col:"days_left" id:"6"`
 	// low or depleted. NULL: no funds are needed.
 	BalanceStatus Null[string] `col:"balance_status" id:"7"`

@@ -25,7 +25,7 @@ type CalendarDay struct {
 	RunID string `col:"_run_id" id:"10"`
 }
 
-// Calendar holds whole years, from the year of the account's first stored day to the year after that of the newest.
+// Calendar holds whole years, from the year of the account's first stored day to the year after the newest stored day.
 var Calendar = Define[CalendarDay]("calendar", ByAccount,
 	"Chicago days with their exact bounds, for every account, from the year of its first stored day to the end "+
 		"of next year.",

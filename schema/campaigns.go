@@ -1,7 +1,7 @@
 package schema
 
 // Campaign is one version of a campaign's settings. A field is NULL if it is not set, or if it has never been readable;
-// the read state tells the two apart.
+// the column read_state distinguishes the two cases.
 type Campaign struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`

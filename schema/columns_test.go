@@ -35,8 +35,7 @@ func TestEveryColumn_OfOpsSurvivesJSON(t *testing.T) {
 	}
 }
 
-// TestSpendRows_KeepEveryColumn: no column of the fact table is lost in packed rows,
-// sorted or restamped.
+// TestSpendRows_KeepEveryColumn: packed rows keep all columns of spend_daily, also after they are sorted or restamped.
 func TestSpendRows_KeepEveryColumn(t *testing.T) {
 	want := schematest.Rows(schema.SpendDaily.Table).([]schema.Spend)
 	var packed schema.SpendRows
@@ -64,8 +63,8 @@ func TestSpendRows_KeepEveryColumn(t *testing.T) {
 	check("restamped")
 }
 
-// TestAppendReported_HearsOfEveryColumn: another value in a column that the service reports
-// makes another hash and another content, and one that spendsync notes makes neither.
+// TestAppendReported_HearsOfEveryColumn: a changed value changes the hash and the content of a row if the service
+// reports the column. In one of spendsync's own columns, a changed value changes neither.
 func TestAppendReported_HearsOfEveryColumn(t *testing.T) {
 	row := schematest.Rows(schema.SpendDaily.Table).([]schema.Spend)[0]
 	for i, c := range schema.SpendDaily.Columns {

@@ -7,7 +7,7 @@ type Creative struct {
 	// Creative.
 	CreativeID string `col:"creative_id" id:"2" key:"true"`
 	Frame
-	// Campaign that it belongs to; never changes.
+	// Campaign that the creative belongs to; never changes.
 	CampaignID Null[string] `col:"campaign_id" id:"3" history:"no"`
 	// Title; may hold dynamic text.
 	Title Null[string] `col:"title" id:"4"`
@@ -35,8 +35,8 @@ type Creative struct {
 	IconURL Null[string] `col:"icon_url" id:"15" history:"refreshed"`
 	// JSON of the creative when this version was first read, or when the JSON last gained a key.
 	Raw Null[string] `col:"raw" id:"16" history:"no"`
-	// Status of the edited version of a running creative: pending_review while it awaits approval, rejected if it was
-	// refused. NULL: there is no edited version.
+	// Status of the edited version of a running creative: pending_review while the edit awaits approval, rejected if
+	// the edit was refused. NULL: there is no edited version.
 	PendingStatus Null[string] `col:"pending_status" id:"18"`
 	// Title of the edited version.
 	PendingTitle Null[string] `col:"pending_title" id:"19"`

@@ -16,7 +16,7 @@ func TestDate_IsTheChicagoDay(t *testing.T) {
 	for instant, want := range map[string]string{
 		"2026-11-21T05:59:59Z":      "2026-11-20",
 		"2026-11-21T06:00:00Z":      "2026-11-21",
-		"2026-07-01T04:59:59Z":      "2026-06-30", // summer: five hours
+		"2026-07-01T04:59:59Z":      "2026-06-30", // summer: five hours behind UTC
 		"2026-07-01T05:00:00Z":      "2026-07-01",
 		"2026-11-21T14:59:59+09:00": "2026-11-20",
 		"2026-01-01T05:59:59Z":      "2025-12-31",
@@ -31,8 +31,8 @@ func TestDate_IsTheChicagoDay(t *testing.T) {
 	}
 }
 
-// TestDate_HoursOfEveryDay walks 31 years: a day ends where the next begins, and
-// only the days of the clock changes are short or long.
+// TestDate_HoursOfEveryDay walks 31 years: each day ends when the next day begins, and only the days of the clock
+// changes are shorter or longer.
 func TestDate_HoursOfEveryDay(t *testing.T) {
 	short, long := 0, 0
 	for d := NewDate(2007, 1, 1); d < NewDate(2038, 1, 1); d++ {

@@ -6,23 +6,23 @@ import (
 	"unsafe"
 )
 
-// Frame holds the columns that every version of a setting has. Versions are half-open, [valid_from, valid_to). Times
-// are when spendsync saw something, because the service does not report when it happened: the change itself was in
-// (changed_after, valid_from].
+// Frame holds the columns that every version of a setting has. Versions are half-open, [valid_from, valid_to). A time
+// is when spendsync saw a version, because the service does not report the time of a change. The change itself happened
+// within (changed_after, valid_from].
 type Frame struct {
 	// Version of this entity, counted from 1.
 	VersionNo int64 `col:"version_no" id:"101" key:"true" history:"no"`
 	// When this version was first seen: the end of the reading that saw it.
 	ValidFrom Instant `col:"valid_from" id:"102" history:"no"`
-	// When the next version was first seen, which is no longer part of this version's time; 9999-12-31 for the newest.
+	// End of this version, exclusive: when the next version was first seen; 9999-12-31 for the newest version.
 	ValidTo Instant `col:"valid_to" id:"103" history:"no"`
 	// Whether this is the newest version.
 	IsCurrent bool `col:"is_current" id:"104" history:"no"`
 	// Whether the entity is deleted: two complete listings in a row lack it and the service answers not_found for its
 	// ID. A source rule is deleted when two readings in a row lack it.
 	IsDeleted bool `col:"is_deleted" id:"105" history:"no"`
-	// When the previous version was last confirmed: the change was after this and not after valid_from. NULL: there is
-	// no previous version.
+	// When the previous version was last confirmed: the change was after this time, and at valid_from or before. NULL:
+	// there is no previous version.
 	ChangedAfter Null[Instant] `col:"changed_after" id:"106" history:"no"`
 	// When this version was last confirmed: all its values were read at or after this time. For a deleted entity: when
 	// it was last found missing. In a current version this is as of the last write of its row; the views have the time
@@ -33,7 +33,7 @@ type Frame struct {
 	ChangeType string `col:"change_type" id:"108" history:"no"`
 	// Columns that differ from the previous version, sorted, comma-joined.
 	ChangedColumns Null[string] `col:"changed_columns" id:"109" history:"no"`
-	// ok; partial: some fields have never been readable; unreadable: no field has; stub: never read.
+	// ok; partial: some fields have never been readable; unreadable: no field has ever been readable; stub: never read.
 	ReadState string `col:"read_state" id:"110" history:"no"`
 }
 
@@ -96,7 +96,7 @@ func Names(columns []Column) []string {
 	return names
 }
 
-// ColumnsNamed returns the columns with some names.
+// ColumnsNamed returns the columns with the given names, in the table's order.
 func (t *Table) ColumnsNamed(names ...string) []Column {
 	var columns []Column
 	for _, c := range t.Columns {

@@ -1,6 +1,6 @@
 package schema
 
-// Intraday is what one campaign had spent on an open day when it was read.
+// Intraday is what one campaign had spent on an open day when the day was read.
 type Intraday struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -8,7 +8,7 @@ type Intraday struct {
 	ReportDate Date `col:"report_date" id:"2" key:"true"`
 	// When the read began.
 	SeenAt Instant `col:"seen_at" id:"3" key:"true"`
-	// Campaign that spent it.
+	// Campaign of the spend.
 	CampaignID string `col:"campaign_id" id:"4" key:"true"`
 	// US dollars from the start of the day up to this read. A running total, so do not add it up over reads.
 	Spend Money `col:"spend" id:"5"`
@@ -18,11 +18,11 @@ type Intraday struct {
 	Impressions Null[int64] `col:"impressions" id:"7"`
 	// Conversions up to this read. NULL: some row with spend lacked the number.
 	Conversions Null[int64] `col:"conversions" id:"8"`
-	// Run that read it.
+	// Run that made the read.
 	RunID string `col:"_run_id" id:"9"`
 }
 
-// SpendIntraday holds how each open day grew. The service does not keep this.
+// SpendIntraday holds the growth of each open day, of which the service keeps no history.
 var SpendIntraday = Define[Intraday]("spend_intraday", ByDay,
 	"Raw: each line has all that was spent since midnight, so lines are not to be added up. What each "+
 		"campaign had spent at each proven read of a day that was not over. A read that found the day as it "+

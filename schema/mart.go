@@ -47,7 +47,7 @@ type CampaignDay struct {
 	Conversions Null[int64] `col:"conversions" id:"20"`
 	// Version of the settings at the end of the day. NULL: never read.
 	SettingsVersion Null[int64] `col:"settings_version" id:"21"`
-	// How well that version could be read: see campaign_history.
+	// How well the version in settings_version could be read: see read_state of campaign_history.
 	SettingsReadState Null[string] `col:"settings_read_state" id:"22"`
 	// Whether the campaign was known to be deleted by the end of the day. NULL: never read.
 	IsDeleted Null[bool] `col:"is_deleted" id:"24"`
@@ -105,8 +105,8 @@ type Source30d struct {
 	TargetCPA Null[Money] `col:"target_cpa" id:"19"`
 	// CPA with which the source is compared, in US dollars per conversion, rounded to six decimals: see target_origin.
 	JudgedCPA Null[Money] `col:"judged_cpa" id:"20"`
-	// Source of judged_cpa: payout (the operator's payouts) or, if there is none, target_cpa or, if there is none
-	// either, campaign_cpa (the campaign's own CPA).
+	// Where judged_cpa comes from. payout: the operator's payouts; target_cpa: there is no payout; campaign_cpa: there
+	// is neither a payout nor a target CPA, so it is the campaign's own CPA.
 	TargetOrigin Null[string] `col:"target_origin" id:"21"`
 	// Spend divided by judged_cpa, rounded to six decimals.
 	SpendInTargets Null[Money] `col:"spend_in_targets" id:"22"`

@@ -189,8 +189,8 @@ func (m *Money) UnmarshalText(b []byte) error {
 	return err
 }
 
-// AddMoney returns the sum, or [ErrRange] beyond DECIMAL(18,6), because a sum that wraps around would look like a
-// number.
+// AddMoney returns the sum, or [ErrRange] beyond DECIMAL(18,6), because a sum that wraps around would look like a valid
+// amount.
 func AddMoney(a, b Money) (Money, error) {
 	sum := a + b // cannot wrap: both are below 10^18
 	if sum > MaxMoney || sum < -MaxMoney {
@@ -199,7 +199,7 @@ func AddMoney(a, b Money) (Money, error) {
 	return sum, nil
 }
 
-// MoneyUnit returns one unit of the last of some decimals: a cent for 2.
+// MoneyUnit returns the smallest positive amount with the given number of decimals: a cent for 2.
 func MoneyUnit(decimals int) Money {
 	unit := Money(1)
 	for range MoneyDecimals - decimals {

@@ -55,7 +55,7 @@ func TestParseMoney(t *testing.T) {
 	}
 }
 
-// TestParseMoney_AgreesWithExactArithmetic compares with rationals.
+// TestParseMoney_AgreesWithExactArithmetic compares the results with exact rational numbers.
 func TestParseMoney_AgreesWithExactArithmetic(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -154,7 +154,7 @@ func FuzzParseMoney(f *testing.F) {
 		if err != nil || rounded {
 			return
 		}
-		// What was taken in exactly comes back as the same amount.
+		// An amount that was not rounded is the same after String and ParseMoney.
 		again, _, err := ParseMoney([]byte(m.String()))
 		if err != nil || again != m {
 			t.Errorf("%q = %s, which reads as %s (%v)", text, m, again, err)

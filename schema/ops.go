@@ -14,7 +14,7 @@ type Run struct {
 	ExitCode int64 `col:"exit_code" id:"5" json:"exit_code"`
 	// What the exit code means, in one line.
 	Outcome string `col:"outcome" id:"6" json:"outcome"`
-	// Generation that the run published; if it published none, the one before.
+	// Generation that the run published; if it published none, the previous generation.
 	Generation int64 `col:"generation" id:"7" json:"generation"`
 	// Whether the run published a generation.
 	Published bool `col:"published" id:"8" json:"published"`
@@ -114,20 +114,20 @@ type DayCoverage struct {
 	Spend Null[Money] `col:"spend" id:"8" json:"spend"`
 	// Clicks stored for the day. NULL: unknown.
 	Clicks Null[int64] `col:"clicks" id:"9" json:"clicks"`
-	// matched: the service's own total of the day equals the stored sum; differs: it does not, see control_spend and
-	// control_clicks; none: the service gives no total per day; open: the day was not over; unknown: the total could
-	// not be read; unread: no proven read.
+	// matched: the service's own total of the day equals the stored sum; differs: the total is another, see
+	// control_spend and control_clicks; none: the service gives no total per day; open: the day was not over; unknown:
+	// the total could not be read; unread: no proven read.
 	ControlTotalState string `col:"control_total_state" id:"10" json:"control_total_state"`
 	// SHA-256 of the day's rows as read, in key order.
 	ContentHash Null[string] `col:"content_hash" id:"11" json:"content_hash"`
-	// Number of days until the report no longer covers this day, today included; 0: it does not. As of the publication
-	// of the generation.
+	// Number of days until the report no longer covers this day, today included; 0: it no longer does. As of the
+	// publication of the generation.
 	DaysUntilUnreachable int64 `col:"days_until_unreachable" id:"12" json:"days_until_unreachable"`
-	// Spend of the day in US dollars by the service's own total; compare with spend. NULL: it gave none.
+	// Spend of the day in US dollars by the service's own total; compare with spend. NULL: the service gave none.
 	ControlSpend Null[Money] `col:"control_spend" id:"14" json:"control_spend"`
-	// Clicks of the day by the service's own total; compare with clicks. NULL: it gave none.
+	// Clicks of the day by the service's own total; compare with clicks. NULL: the service gave none.
 	ControlClicks Null[int64] `col:"control_clicks" id:"15" json:"control_clicks"`
-	// Rows of the day by the service's own count (total_rows); compare with rows. NULL: it gave none.
+	// Rows of the day by the service's own count (total_rows); compare with rows. NULL: the service gave none.
 	RowsTotal Null[int64] `col:"rows_total" id:"16" json:"rows_total"`
 	// matched: as many rows came as the service states, or as many rows with spend; none: the service states no usable
 	// count; differs: another number of rows came, see rows_total, and other evidence proved the day. Only days last
@@ -180,13 +180,13 @@ const (
 // Sighting records when a lasting fact was first and last seen, by how many runs, and by which run last. Such a fact is
 // one row, however often it is seen.
 type Sighting struct {
-	// When a run first saw it.
+	// When a run first saw this fact.
 	FirstSeenAt Instant `col:"first_seen_at" id:"101" json:"first_seen_at"`
-	// When a run last saw it.
+	// When a run last saw this fact.
 	LastSeenAt Instant `col:"last_seen_at" id:"102" json:"last_seen_at"`
-	// Runs that saw it.
+	// Runs that saw this fact.
 	Runs int64 `col:"runs" id:"103" json:"runs"`
-	// Run that last saw it.
+	// Run that last saw this fact.
 	RunID string `col:"_run_id" id:"104" json:"_run_id"`
 }
 
@@ -204,10 +204,10 @@ type EntityRead struct {
 	// The field that could not be read; empty text: the entire entity.
 	Field string `col:"field" id:"4" key:"true" json:"field"`
 	// unreadable: the reply has no usable value; missing: the reply lacks the key; failed: the request failed;
-	// incomplete: a listing did not end; absent: only the report names it, and the service does not show it; more:
-	// number of entities beyond the first 1,000.
+	// incomplete: a listing did not end; absent: only the report names the entity, and the service does not show it;
+	// more: number of entities beyond the first 1,000.
 	ReadState string `col:"read_state" id:"5" json:"read_state"`
-	// Why it could not be read.
+	// Why the entity or the field could not be read.
 	Message Null[string] `col:"message" id:"6" json:"message"`
 	Sighting
 }
@@ -231,8 +231,8 @@ type RefusedRow struct {
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
 	// Where the row was seen: spend_report or tracker.
 	Stream string `col:"stream" id:"2" key:"true" json:"stream"`
-	// Chicago calendar day that was requested; of a range, the first. For the operator's files: the day of the row or,
-	// if it has none, the day when the file was read.
+	// Chicago calendar day that was requested; of a range, the first day. For the operator's files: the day of the row
+	// or, if it has none, the day when the file was read.
 	ReportDate Date `col:"report_date" id:"3" key:"true" json:"report_date"`
 	// Number of the page or the file, from 1.
 	Page int64 `col:"page" id:"4" key:"true" json:"page"`
@@ -256,24 +256,25 @@ type Note struct {
 	// Whether the note no longer makes runs exit with code 4, because a person has accepted it and it has not grown
 	// since.
 	IsStanding bool `col:"is_standing" id:"3"`
-	// accepted: a person has accepted it. NULL: nobody has.
+	// accepted: a person has accepted the difference. NULL: no person has.
 	Decision Null[string] `col:"decision" id:"4"`
 	// Runs that saw the difference.
 	Runs int64 `col:"runs" id:"5"`
-	// When a run first saw it.
+	// When a run first saw the difference.
 	FirstSeenAt Instant `col:"first_seen_at" id:"6"`
-	// When a run last saw the difference. A note that nobody accepted is deleted a week after the difference is gone,
-	// at the latest.
+	// When a run last saw the difference. A note that nobody accepted is deleted at the latest a week after the
+	// difference has disappeared.
 	LastSeenAt Instant `col:"last_seen_at" id:"7"`
-	// What differs, as of the last run that saw it.
+	// What differs, as of the last run that saw the difference.
 	Message string `col:"message" id:"8"`
-	// Size of the largest difference in percent, rounded up: of the sum of a day, or of its rows. NULL: it has no size.
+	// Size of the largest difference: percent of the day's sum or of the day's rows, rounded up. NULL: the difference
+	// has no size.
 	SizePercent Null[int64] `col:"size_percent" id:"10" since:"12"`
 	// Size up to which the difference is accepted. NULL: it is not accepted.
 	AcceptedPercent Null[int64] `col:"accepted_percent" id:"11" since:"12"`
 	// When the difference was accepted. NULL: it is not accepted.
 	AcceptedAt Null[Instant] `col:"accepted_at" id:"12" since:"12"`
-	// Run that last saw it.
+	// Run that last saw the difference.
 	RunID string `col:"_run_id" id:"9"`
 }
 
@@ -325,8 +326,8 @@ var (
 		"manifest names them.")
 )
 
-// Copies hold the rows of tables of schema ops, so that readers of Parquet alone can tell 0 from unknown. Their files
-// are as of the generation that wrote them.
+// Copies hold the rows of tables of schema ops, so that readers of Parquet alone can tell 0 from unknown. A file of a
+// copy is as of the generation that wrote the file.
 var (
 	CoverageFiles = Define[DayCoverage]("ops_day_coverage", ByMonth, "How well each Chicago day is known, for who "+
 		"reads Parquet alone. A day that is open, complete or final is covered: there a missing row of spend_daily "+
@@ -356,8 +357,8 @@ var Tables = []*Table{
 // limits of the report.
 const ReachDays = 32
 
-// DaysUntilUnreachable returns the number of days, today included, until the report no longer covers day d; 0: it no
-// longer does.
+// DaysUntilUnreachable returns the number of days, today included, until the report no longer covers day d; 0 if the
+// day is already out of reach.
 func DaysUntilUnreachable(d, today Date) int64 {
 	return max(0, int64(d)+ReachDays+1-int64(today))
 }

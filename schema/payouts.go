@@ -22,8 +22,8 @@ type Payout struct {
 	RunID string `col:"_run_id" id:"8"`
 }
 
-// PayoutHistory holds every version of every payout. The service does not know them; they come from the operator's
-// file.
+// PayoutHistory holds every version of every payout. Payouts come from the operator's file; the service does not know
+// them.
 var PayoutHistory = Define[Payout]("payout_history", ByAccount,
 	"History: main.payout has the payouts of now. What a conversion earns, line by line as "+
 		"the file of SPENDSYNC_PAYOUTS had it, with when it did. A line that is "+

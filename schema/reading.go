@@ -1,7 +1,7 @@
 package schema
 
-// Reading is the time when a part of a campaign's settings was last read completely. That confirms the current version
-// of each entity in the part, except entities with a row of their own here.
+// Reading records when a part of a campaign's settings was last read completely. That reading confirms the current
+// version of each entity in the part, except of entities that have a row of their own in this table.
 type Reading struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -15,7 +15,7 @@ type Reading struct {
 	EntityID string `col:"entity_id" id:"4" key:"true"`
 	// When the last reading of the part began: its values were read at or after this time.
 	ReadAt Instant `col:"read_at" id:"5"`
-	// Run that read it.
+	// Run that read the part.
 	RunID string `col:"_run_id" id:"6"`
 }
 
@@ -27,7 +27,8 @@ const (
 	PartMode     = "source_mode"
 )
 
-// Place identifies the part or entity in the table of readings that a version belongs to.
+// Place is the key of a row of the table reading: the row whose time confirms a version. An empty EntityID means the
+// row of an entire part.
 type Place struct{ CampaignID, Part, EntityID string }
 
 // Whole returns the place of the entire part.

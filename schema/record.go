@@ -14,8 +14,7 @@ import (
 
 // Record returns the rows as an Arrow record of the table. The caller must release it.
 //
-// Fields are accessed by their offset in the struct, which Define took from the compiler: a row costs a few copies,
-// without reflection or allocation.
+// Fields are accessed by their offset in the struct, so a row costs a few copies, without reflection or allocation.
 func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 	columns := make([]arrow.Array, len(t.Columns))
 	for i := range t.Columns {
@@ -56,7 +55,8 @@ func (t TableOf[R]) array(mem memory.Allocator, i int, rows []R) arrow.Array {
 	return b.NewArray()
 }
 
-// appendColumn appends one field of all rows. null and put must have memory reserved.
+// appendColumn appends one field of all rows. The caller must have reserved memory in the builder that null and put
+// append to.
 func appendColumn[T comparable, R any](c Column, rows []R, null func(), put func(T)) {
 	for i := range rows {
 		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
@@ -70,8 +70,8 @@ func appendColumn[T comparable, R any](c Column, rows []R, null func(), put func
 	}
 }
 
-// PutValues puts values of a Parquet file into a column of as many rows, whose fields must be NULL or zero. The rows
-// share no memory with the values.
+// PutValues sets a column of rows to values of a Parquet file, one value per row. The fields must be NULL or zero
+// before. The rows share no memory with the values.
 func (t TableOf[R]) PutValues(rows []R, column int, values []parquet.Value) {
 	c := &t.Columns[column]
 	switch c.Kind {
@@ -102,8 +102,8 @@ func putValues[T comparable, R any](c *Column, rows []R, values []parquet.Value,
 	}
 }
 
-// textCopies copies texts, many into one block of memory. If the same memory comes several times in a row, as an entry
-// of a dictionary does, it is copied once.
+// textCopies copies texts, many into one block of memory. A text that is passed several times in succession from the
+// same memory, for example from a dictionary, is copied once.
 type textCopies struct {
 	last *byte
 	text string

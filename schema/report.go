@@ -6,7 +6,7 @@ import "slices"
 type ReportColumn struct {
 	Name string // as in the service's description; its line in the service file is report.NAME
 	Is   ReportKind
-	// MayLack: the operator may omit it from the requested columns (report.columns); its values are unknown then.
+	// MayLack means that the operator may omit the column from report.columns; its values are then unknown.
 	MayLack bool
 }
 
@@ -21,7 +21,7 @@ const (
 	ReportLabel                     // a text of a creative or its campaign; not part of a row's key or content
 )
 
-// Report lists the columns that are requested: those of the rows of a day, and the labels, once per run.
+// Report lists the columns that are requested: the columns of the rows, for each day, and the labels, once per run.
 var Report = []ReportColumn{
 	{"date", ReportDay, true},
 	{"campaign_id", ReportID, false},
@@ -42,7 +42,7 @@ var Report = []ReportColumn{
 // IsOfRow reports whether a column is requested with the rows of a day.
 func IsOfRow(c ReportColumn) bool { return c.Is != ReportLabel }
 
-// MayNotLack reports whether no row of a day can be stored without the column.
+// MayNotLack reports whether the column is needed to store a row of a day.
 func MayNotLack(c ReportColumn) bool { return IsOfRow(c) && !c.MayLack }
 
 // IsOfCreative reports whether a column is requested once per run, with one row for each campaign and creative.
@@ -60,7 +60,7 @@ func ReportNames(matches func(ReportColumn) bool) (names []string) {
 	return names
 }
 
-// ReportColumnNamed returns the column with a name among those of a day's rows; nil: there is none.
+// ReportColumnNamed returns the column of a day's rows that has the name; nil: there is none.
 func ReportColumnNamed(name string) *ReportColumn {
 	i := slices.IndexFunc(Report, func(c ReportColumn) bool { return IsOfRow(c) && c.Name == name })
 	if i < 0 {
@@ -69,7 +69,7 @@ func ReportColumnNamed(name string) *ReportColumn {
 	return &Report[i]
 }
 
-// Piece is the replies of a day that answered for one campaign, or for one creative of it.
+// Piece describes the replies about one campaign, or about one creative of a campaign, in a read of a day.
 type Piece struct {
 	Campaign string `json:"campaign"`
 	Creative string `json:"creative,omitempty"`

@@ -8,7 +8,7 @@ type Spend struct {
 	AccountID string `col:"account_id" id:"1" key:"true" compress:"dictionary"`
 	// Chicago calendar day of the spend.
 	ReportDate Date `col:"report_date" id:"2" key:"true" compress:"rle"`
-	// Campaign that spent it.
+	// Campaign of the spend.
 	CampaignID string `col:"campaign_id" id:"3" key:"true" compress:"dictionary"`
 	// Creative that was shown. Empty text: the report names none.
 	CreativeID string `col:"creative_id" id:"4" key:"true" compress:"dictionary"`
@@ -41,8 +41,8 @@ var SpendDaily = Define[Spend]("spend_daily", ByDay,
 	From(Replies), Large(), Dropped(DroppedColumn{12, "conversions_fractional", 14}))
 
 // ReplyRules is the version of the rules by which replies of the report become rows of [SpendDaily]. Raise it whenever
-// a reply may decode to different rows. Replies of days within the report's reach are then decoded again; older replies
-// stored under earlier rules need not decode to the stored rows.
+// a reply may decode to different rows. Replies of days within the report's reach are then decoded again. Replies of
+// older days are not, so they need not decode to the stored rows.
 const ReplyRules = "4"
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].
@@ -51,7 +51,7 @@ type CampaignSpend struct {
 	AccountID string `col:"account_id" id:"1" key:"true"`
 	// Chicago calendar day of the spend.
 	ReportDate Date `col:"report_date" id:"2" key:"true"`
-	// Campaign that spent it.
+	// Campaign of the spend.
 	CampaignID string `col:"campaign_id" id:"3" key:"true"`
 	// Name of the campaign in the report; if there are several, the last in alphabetical order.
 	CampaignName string `col:"campaign_name" id:"4"`
@@ -104,7 +104,7 @@ type SpendChange struct {
 	CreativeID string `col:"creative_id" id:"4" key:"true"`
 	// Source of the row.
 	SourceID string `col:"source_id" id:"5" key:"true"`
-	// When the difference was read. The change itself happened between the previous read of the day and this one.
+	// When the difference was read. The change itself happened between the previous read of the day and this read.
 	SeenAt Instant `col:"seen_at" id:"6" key:"true"`
 	// insert: the row appeared; update: its numbers changed; delete: it vanished.
 	Op string `col:"op" id:"7"`

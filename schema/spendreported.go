@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// reportedColumns are the columns of spend_daily whose values the service reports: all except the account and the day,
-// which spendsync requested, the name of the campaign, which is a label, and spendsync's own notes.
+// reportedColumns are the columns of spend_daily whose values the service reports: all except the account and the day
+// (spendsync asks for them), the name of the campaign (a label), and spendsync's own notes.
 var reportedColumns = slices.DeleteFunc(slices.Clone(SpendDaily.Columns), func(c Column) bool {
 	return c.Name == "account_id" || c.Name == "report_date" || c.Name == "campaign_name" || strings.HasPrefix(c.Name,
 		"_")
@@ -46,8 +46,8 @@ func AppendReported(b []byte, r *Spend) []byte {
 	return b
 }
 
-// valueAt returns the value of a field; ok is false if it is NULL. If the column is nullable, it first appends to b
-// whether the value is NULL.
+// valueAt returns the value of a field; ok is false if the value is NULL. For a nullable column, valueAt first appends
+// a byte to b: 1 for a value, 0 for NULL.
 func valueAt[T comparable](c *Column, field unsafe.Pointer, b *[]byte) (v T, ok bool) {
 	if !c.Nullable {
 		return *(*T)(field), true
@@ -114,8 +114,7 @@ var restatedNumbers = func() (restated []restatedNumber) {
 	return restated
 }()
 
-// SetNumbers sets the operation and the numbers of the stored row and of the row just read. Either may be
-// nil if there is no such row.
+// SetNumbers sets the operation and the numbers of the stored row and of the row just read. Either row may be nil.
 func (l *SpendChange) SetNumbers(stored, read *Spend) {
 	switch l.Op = OpUpdate; {
 	case stored == nil:

@@ -15,11 +15,11 @@ import (
 // Each row has its own counts and amounts (see [ownNumbers]) and source. All other columns, including columns added
 // later, are shared by neighbors.
 //
-// With plain slices, a first load of three million rows takes 12 % more time, an hour of them 11 % more, and the peak
-// of memory is 500 MiB in place of 310.
+// With plain slices, a first load of three million rows takes 12 % more time, an hourly run 11 % more, and memory peaks
+// at 500 MiB instead of 310.
 //
-// The zero value is empty. It is not safe for concurrent use. The texts of a row remain valid after rows are changed or
-// removed; the text of a source keeps the memory of many other sources alive.
+// The zero value is empty. SpendRows is not safe for concurrent use. The texts of a row remain valid after rows are
+// changed or removed; the text of a source keeps the memory of many other sources alive.
 type SpendRows struct {
 	rows    []packedSpend
 	numbers []int64  // the ownNumbers of each row, row by row
@@ -54,8 +54,8 @@ func init() {
 	}
 }
 
-// pieceBytes is the size of a piece of the sources, unless a single source is larger: an offset within a piece has 16
-// bits.
+// pieceBytes is the capacity of one element of SpendRows.sources, because an offset within an element has 16 bits. A
+// single larger source gets an element of its own size.
 const pieceBytes = 1 << 16
 
 // Len returns the number of rows.
@@ -74,7 +74,7 @@ func (s *SpendRows) Cut(n int) {
 	}
 }
 
-// Name sets the names of campaigns, by ID, where they are known.
+// Name sets the campaign names of the rows. names maps campaign IDs to names; rows of other campaigns keep their name.
 func (s *SpendRows) Name(names map[string]string) {
 	for i := range s.heads {
 		if name := names[s.heads[i].CampaignID]; name != "" {
@@ -136,8 +136,8 @@ func (s *SpendRows) source(at uint32) string {
 	return unsafe.String(unsafe.SliceData(text[used:]), int(size))
 }
 
-// addHead returns the index of a head. It adds the head unless it is one of the last few: rows of two runs often
-// alternate.
+// addHead returns the index of a head. It reuses an equal head among the last few, because rows of two runs often
+// alternate, and else adds the head.
 func addHead(heads *[]Spend, h *Spend) uint32 {
 	last := len(*heads) - 1
 	for i := last; i >= 0 && i > last-4; i-- {
@@ -149,7 +149,7 @@ func addHead(heads *[]Spend, h *Spend) uint32 {
 	return uint32(last + 1)
 }
 
-// Row fills r with a row.
+// Row sets r to row i.
 func (s *SpendRows) Row(i int, r *Spend) {
 	*r = s.heads[s.rows[i].head>>knownBits]
 	s.own(i, r)

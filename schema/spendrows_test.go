@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// randomSpend are rows of one day, some alike and some not, in no order.
+// randomSpend returns rows of one day in random order. Some of them share values.
 func randomSpend(random *rand.Rand, n int) []Spend {
 	count := func() Null[int64] { return Null[int64]{V: random.Int64N(3), Valid: true} }
 	rows := make([]Spend, n)
@@ -43,7 +43,7 @@ func unpacked(s *SpendRows) []Spend {
 	return rows
 }
 
-// TestSpendRows does with packed rows what can be done with them, and with a slice.
+// TestSpendRows applies the same operations to packed rows and to a slice, and compares the results.
 func TestSpendRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var s SpendRows
@@ -88,7 +88,7 @@ func TestSpendRows(t *testing.T) {
 		if s.Ascend() != ascend {
 			t.Fatalf("Ascend = %v of\n%+v", !ascend, want)
 		}
-		// Rows of one key stand in any order.
+		// From here on every row has a key of its own, so that sorting has one result.
 		slices.SortFunc(want, byKey)
 		want = slices.CompactFunc(want, func(a, b Spend) bool { return byKey(a, b) == 0 })
 		shuffled := slices.Clone(want)
@@ -114,8 +114,8 @@ func TestSpendRows(t *testing.T) {
 	}
 }
 
-// TestSpendRows_Sources: sources of any length come back, and what was given away stays as
-// it is when the rows are used again.
+// TestSpendRows_Sources: sources of any length come back unchanged, and a returned text stays valid when the rows are
+// reused.
 func TestSpendRows_Sources(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	letters := strings.Repeat("source", 60_000)

@@ -34,11 +34,11 @@ type Column struct {
 	Nullable  bool
 	Key       bool
 	FieldID   int // in Parquet and Arrow; never reused, never changed
-	Since     int // version of the tables in which it came
+	Since     int // version of the tables that added it
 	History   InHistory
 
-	encoding string  // of its Parquet values; empty: a dictionary where the kind has one
-	compress string  // how DuckDB stores it; empty: as it finds best each time
+	encoding string  // of the Parquet values; empty: a dictionary, if the kind has one
+	compress string  // DuckDB's compression; empty: DuckDB chooses each time
 	offset   uintptr // of the field in the row struct
 	index    []int   // of the field in the row struct, for reflection
 }
@@ -69,7 +69,7 @@ const (
 // HasFiles reports whether the table has Parquet files of its own.
 func (t *Table) HasFiles() bool { return t.Partition != InMemory && t.Partition != Summed }
 
-// Table is the definition of a table. [Define] derives it from a row struct; it is never changed.
+// Table is the definition of a table. [Define] derives it from a row struct. A Table is never changed.
 type Table struct {
 	Schema    string // "main", "ops" or "int"
 	Name      string // without the schema
@@ -79,17 +79,17 @@ type Table struct {
 	Arrow     *arrow.Schema
 	Parquet   *parquet.Schema
 
-	Since     int // version of the tables in which it came
+	Since     int // version of the tables that added it
 	Dropped   []DroppedColumn
 	Versioned bool     // its rows are versions: they embed a [Frame]
 	MadeFrom  MadeFrom // the source from which its rows can be rebuilt
-	Large     bool     // it has by far the most rows
+	Large     bool     // this table has by far the most rows
 	group     any      // a func(*R) string that returns the group of a row, see [Grouped]; nil: none
 	Stubbed   bool     // entities known only from the report have a version, too
-	// number of complete listings in a row that must lack an entity before it is deleted
+	// number of consecutive complete listings that must lack an entity before it counts as deleted
 	Patience int
 	View     string                    // the view whose rows the table's files hold, see [AnswerOf]; empty: none
-	SumsSQL  func(where string) string // returns the query for the rows of a [Summed] table under a condition
+	SumsSQL  func(where string) string // returns the query for the rows of a [Summed] table that meet a condition
 
 	Row reflect.Type // the struct of a row
 }
@@ -97,7 +97,7 @@ type Table struct {
 // TableOf binds a table to its row struct, so that the compiler refuses rows of other tables.
 type TableOf[R any] struct{ *Table }
 
-// FullName returns the table's name, with its schema unless that is main.
+// FullName returns the table's name, prefixed by its schema unless the schema is main.
 func (t *Table) FullName() string {
 	if t.Schema == "main" {
 		return t.Name
@@ -127,24 +127,22 @@ func (t *Table) ColumnNames() []string {
 
 var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 
-// Define reads a table off its row struct R. Each field is a column, in order, and the
-// comment above it is the column's description:
+// Define derives a table from its row struct R. Each field is a column, in order, and the comment above it is the
+// column's description:
 //
 //	// US dollars, exact.
 //	Spend Money `col:"spend" id:"7"`
 //
-// id is the Parquet field id, key:"true" makes the column part of the key,
-// precision:"12" makes an amount a DECIMAL(12,6). encoding:"delta" makes Parquet store a
-// text as its difference from the text before: half the size of a dictionary if values
-// hardly ever repeat in a row. encoding:"plain" makes it store numbers without a dictionary:
-// zstd compresses many different numbers better than their dictionary indexes, whose bits
-// straddle bytes. compress:"fsst" or compress:"dictionary" names DuckDB's compression of a
-// text, compress:"bitpacking" or compress:"rle" that of any other column, which saves DuckDB
-// from trying all others on every new row. history:"no" and history:"refreshed" set the role of a column in a table of
-// versions, see [InHistory].
-// since:"3" is the version of the tables that added the column, if not the table's own. The
-// fields of an embedded struct take its place. Define panics on a struct that is not a table,
-// as [regexp.MustCompile] does, so that the first test shows it.
+// id is the Parquet field id, key:"true" makes the column part of the key, precision:"12" makes an amount a
+// DECIMAL(12,6). encoding:"delta" makes Parquet store a text as its difference from the text before: half the size of a
+// dictionary if neighboring values hardly ever repeat. encoding:"plain" makes Parquet store numbers without a
+// dictionary: zstd compresses many different numbers better than their dictionary indexes, which are not aligned to
+// bytes. compress:"fsst" or compress:"dictionary" names DuckDB's compression of a text, compress:"bitpacking" or
+// compress:"rle" that of any other column. Then DuckDB does not try all compressions on new rows. history:"no" and
+// history:"refreshed" set the role of a column in a table of versions, see [InHistory]. since:"3" is the version of the
+// tables that added the column, if not the table's own. The fields of an embedded struct become columns in the place of
+// the struct. Define panics on a struct that is not a table, as [regexp.MustCompile] does, so that the first test shows
+// it.
 func Define[R any](name string, partition Partition, doc string, traits ...Trait) TableOf[R] {
 	row := reflect.TypeFor[R]()
 	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition, Since: Oldest, Row: row}

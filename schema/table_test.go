@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden compares with a file under testdata/golden, and writes it with -update.
+// golden compares a text with a file under testdata/golden, or writes the file with -update.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("..", "testdata", "golden", name)
@@ -29,8 +29,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestTables_Golden shows a change of the contract as a difference to be read:
-// columns, types, comments and field ids.
+// TestTables_Golden shows every change of the tables as a diff of golden files: columns, types, comments and field ids.
 func TestTables_Golden(t *testing.T) {
 	var ddl strings.Builder
 	for _, table := range Tables {
@@ -45,7 +44,7 @@ func TestTables_Golden(t *testing.T) {
 	golden(t, "tables.json", string(b)+"\n")
 }
 
-// TestTables_KeepTheContract holds what readers rely on in every table.
+// TestTables_KeepTheContract checks in every table the properties that readers rely on.
 func TestTables_KeepTheContract(t *testing.T) {
 	for _, table := range Tables {
 		names := table.ColumnNames()

@@ -1,10 +1,10 @@
 package schema
 
-// TrackerDay is what the operator's tracker counted on one of its days for one campaign and source.
+// TrackerDay is what the operator's tracker counted for one campaign and source on one day in the tracker's time zone.
 type TrackerDay struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
-	// Day in the export. It is of the tracker's time zone, which may not be Chicago's.
+	// Day in the export, in the tracker's time zone, which may not be Chicago's.
 	ReportDate Date `col:"report_date" id:"2" key:"true"`
 	// Campaign, as the export names it.
 	CampaignID string `col:"campaign_id" id:"3" key:"true"`
@@ -12,7 +12,7 @@ type TrackerDay struct {
 	SourceID string `col:"source_id" id:"4" key:"true"`
 	// Clicks that arrived at the tracker. NULL: the export does not have them.
 	Clicks Null[int64] `col:"clicks" id:"5"`
-	// Conversions in any state. NULL: the export has neither their number nor that of each state.
+	// Conversions in any state. NULL: the export has neither their total nor a number for each state.
 	Conversions Null[int64] `col:"conversions" id:"6"`
 	// Approved conversions. NULL: the export does not have them.
 	Approved Null[int64] `col:"approved" id:"7"`
@@ -20,8 +20,8 @@ type TrackerDay struct {
 	Held Null[int64] `col:"held" id:"8"`
 	// Refused conversions. NULL: the export does not have them.
 	Refused Null[int64] `col:"refused" id:"9"`
-	// US dollars earned by the conversions; by the approved ones if the export has a row for each state. NULL: the
-	// export does not have it.
+	// US dollars earned by the conversions; by the approved conversions if the export has a row for each state. NULL:
+	// the export has no revenue.
 	Revenue Null[Money] `col:"revenue" id:"10"`
 	// Run that last changed the row.
 	RunID string `col:"_run_id" id:"11"`

@@ -35,8 +35,8 @@ type DroppedColumn struct {
 // Dropped lists the dropped columns of the table.
 func Dropped(columns ...DroppedColumn) Trait { return func(t *Table) { t.Dropped = columns } }
 
-// Large marks the table with by far the most rows: its files are written with larger pages, and few
-// at a time.
+// Large marks the table that has by far the most rows. Its files are written with larger pages, and only a few files at
+// a time.
 func Large() Trait { return func(t *Table) { t.Large = true } }
 
 // Grouped sets the function that returns the group of a row. Every row group of the table's files ends at the end of a
@@ -49,20 +49,20 @@ func (t TableOf[R]) Group() func(*R) string {
 	return group
 }
 
-// DeletedAfter sets how many complete listings in a row must lack an entity before a version marks
-// it as deleted.
+// DeletedAfter sets how many consecutive complete listings must lack an entity before a version marks it as deleted.
 func DeletedAfter(absences int) Trait { return func(t *Table) { t.Patience = absences } }
 
-// Stubbed gives entities known only from the report a version that has only their key.
+// Stubbed marks a table of versions in which an entity that is known only from the report has a version, too. Such a
+// version has only the entity's key.
 func Stubbed() Trait { return func(t *Table) { t.Stubbed = true } }
 
 // AnswerOf marks a table whose files hold the rows of a view in schema mart, or of a table of schema ops (named with
-// its schema). DuckDB has no such table.
+// its schema). DuckDB has no table of this name.
 func AnswerOf(view string) Trait {
 	return func(t *Table) { t.View, t.MadeFrom = view, OtherTables }
 }
 
-// SumsOf sets the function that returns the query for the rows of a [Summed] table under a condition.
+// SumsOf sets the function that returns the query for the rows of a [Summed] table that meet a condition.
 func SumsOf(query func(where string) string) Trait {
 	return func(t *Table) { t.SumsSQL = query }
 }
@@ -95,8 +95,8 @@ func inHistory(tag string, c Column) (InHistory, error) {
 	return 0, fmt.Errorf("column %s: history %q", c.Name, tag)
 }
 
-// FilesVersion returns the version that last changed the table's columns. The table's files state it, so equal rows
-// give an equal file until it changes.
+// FilesVersion returns the version that last changed the table's columns. The table's files state this version, so
+// equal rows give an equal file until the version changes.
 func (t *Table) FilesVersion() int {
 	version := t.Since
 	for _, c := range t.Columns {
@@ -108,7 +108,7 @@ func (t *Table) FilesVersion() int {
 	return version
 }
 
-// HasColumnsOf reports whether the names are the columns of a file that a version of the tables wrote.
+// HasColumnsOf reports whether a file with these columns can be a file of the table as the given version wrote it.
 func (t *Table) HasColumnsOf(version int, names []string) bool {
 	was := t.AsOf(version)
 	return was != nil && slices.Equal(was.ColumnNames(), slices.DeleteFunc(slices.Clone(names), func(name string) bool {
@@ -116,7 +116,7 @@ func (t *Table) HasColumnsOf(version int, names []string) bool {
 	}))
 }
 
-// AsOf returns the table as of an older version, without columns added since; nil: the table itself was added later.
+// AsOf returns the table as of an older version, without columns added since; nil if the table itself was added later.
 // Columns dropped since are not restored.
 func (t *Table) AsOf(version int) *Table {
 	switch {

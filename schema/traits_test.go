@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTables_DeclareWhatTheyAre: a table of versions says when an entity counts as deleted,
-// one of sums how they are made, and no other says either.
+// TestTables_DeclareWhatTheyAre: a table of versions declares when an entity counts as deleted, a table of sums
+// declares its query, and other tables declare neither.
 func TestTables_DeclareWhatTheyAre(t *testing.T) {
 	for _, table := range Documented() {
 		if table.Versioned != (table.Patience > 0) {
@@ -30,7 +30,7 @@ func TestTables_DeclareWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestTable_AsOf leaves out what came later, and keeps the rest unchanged.
+// TestTable_AsOf: the table as of a version lacks the columns that were added later; the other columns are unchanged.
 func TestTable_AsOf(t *testing.T) {
 	type row struct {
 		AccountID string      `col:"account_id" id:"1" key:"true" doc:"d"`
@@ -43,7 +43,7 @@ func TestTable_AsOf(t *testing.T) {
 	if got := table.FilesVersion(); got != Oldest {
 		t.Errorf("FilesVersion = %d", got)
 	}
-	table.Columns[2].Since = next // as the tag since does in a later version
+	table.Columns[2].Since = next // as the tag since will do in a later version
 	if got := table.FilesVersion(); got != next {
 		t.Errorf("FilesVersion = %d", got)
 	}
@@ -63,7 +63,8 @@ func TestTable_AsOf(t *testing.T) {
 	}
 }
 
-// TestTable_HasColumnsOf: a file has the columns of its version, those that the table has lost since among them.
+// TestTable_HasColumnsOf: a file has all columns of its version, including columns that were dropped from the table
+// since.
 func TestTable_HasColumnsOf(t *testing.T) {
 	type row struct {
 		AccountID string `col:"account_id" id:"1" key:"true" doc:"d"`

@@ -1,5 +1,5 @@
-// Package schematest makes rows for tests: of every table and column, so that a new one is tested without another line,
-// and of the report.
+// Package schematest makes rows for tests. [Rows] makes rows of any table from its definition, so that a new table or
+// column is tested without further code. [SpendRow] makes rows of the report.
 package schematest
 
 import (
@@ -10,8 +10,9 @@ import (
 )
 
 // Rows returns a slice of the table's row struct. In the first row every column has a value that is not zero and
-// differs from its neighbors'. Then comes a row for each nullable column in which only that column is NULL, and last a
-// row in which all of them are. The rows are in key order, and all values of a column are different, flags excepted.
+// differs from the values of the neighboring columns. Each of the following rows has one NULL, each in another nullable
+// column. In the last row all nullable columns are NULL. The rows are in key order, and all values of a column are
+// different, flags excepted.
 func Rows(t *schema.Table) any {
 	var nullable []int
 	for i, c := range t.Columns {

@@ -16,7 +16,7 @@ CREATE TABLE "main"."spend_daily" (
 COMMENT ON TABLE "main"."spend_daily" IS 'Raw: main.spend has the days that were over, with names, settings and the conversions still to come. Spend per Chicago day, campaign, creative and source, as the service last reported it, the open day included. On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.';
 COMMENT ON COLUMN "main"."spend_daily"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."spend_daily"."report_date" IS 'Chicago calendar day of the spend.';
-COMMENT ON COLUMN "main"."spend_daily"."campaign_id" IS 'Campaign that spent it.';
+COMMENT ON COLUMN "main"."spend_daily"."campaign_id" IS 'Campaign of the spend.';
 COMMENT ON COLUMN "main"."spend_daily"."creative_id" IS 'Creative that was shown. Empty text: the report names none.';
 COMMENT ON COLUMN "main"."spend_daily"."source_id" IS 'Traffic source that was paid. Empty text: the report names none, as for creatives without spend.';
 COMMENT ON COLUMN "main"."spend_daily"."campaign_name" IS 'Name of the campaign as of when the day''s file was last written. Empty text: it was not known.';
@@ -52,7 +52,7 @@ COMMENT ON COLUMN "main"."spend_change"."report_date" IS 'Chicago calendar day w
 COMMENT ON COLUMN "main"."spend_change"."campaign_id" IS 'Campaign of the row.';
 COMMENT ON COLUMN "main"."spend_change"."creative_id" IS 'Creative of the row.';
 COMMENT ON COLUMN "main"."spend_change"."source_id" IS 'Source of the row.';
-COMMENT ON COLUMN "main"."spend_change"."seen_at" IS 'When the difference was read. The change itself happened between the previous read of the day and this one.';
+COMMENT ON COLUMN "main"."spend_change"."seen_at" IS 'When the difference was read. The change itself happened between the previous read of the day and this read.';
 COMMENT ON COLUMN "main"."spend_change"."op" IS 'insert: the row appeared; update: its numbers changed; delete: it vanished.';
 COMMENT ON COLUMN "main"."spend_change"."old_spend" IS 'US dollars before. NULL on insert.';
 COMMENT ON COLUMN "main"."spend_change"."new_spend" IS 'US dollars after. NULL on delete.';
@@ -79,12 +79,12 @@ COMMENT ON TABLE "main"."spend_intraday" IS 'Raw: each line has all that was spe
 COMMENT ON COLUMN "main"."spend_intraday"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."spend_intraday"."report_date" IS 'Chicago calendar day, which was not over at this read.';
 COMMENT ON COLUMN "main"."spend_intraday"."seen_at" IS 'When the read began.';
-COMMENT ON COLUMN "main"."spend_intraday"."campaign_id" IS 'Campaign that spent it.';
+COMMENT ON COLUMN "main"."spend_intraday"."campaign_id" IS 'Campaign of the spend.';
 COMMENT ON COLUMN "main"."spend_intraday"."spend" IS 'US dollars from the start of the day up to this read. A running total, so do not add it up over reads.';
 COMMENT ON COLUMN "main"."spend_intraday"."clicks" IS 'Clicks up to this read. NULL: some row with spend lacked the number.';
 COMMENT ON COLUMN "main"."spend_intraday"."impressions" IS 'Impressions up to this read. NULL: some row with spend lacked the number.';
 COMMENT ON COLUMN "main"."spend_intraday"."conversions" IS 'Conversions up to this read. NULL: some row with spend lacked the number.';
-COMMENT ON COLUMN "main"."spend_intraday"."_run_id" IS 'Run that read it.';
+COMMENT ON COLUMN "main"."spend_intraday"."_run_id" IS 'Run that made the read.';
 
 CREATE TABLE "main"."campaign_history" (
   "account_id" VARCHAR NOT NULL,
@@ -124,14 +124,14 @@ COMMENT ON COLUMN "main"."campaign_history"."account_id" IS 'Short name of the a
 COMMENT ON COLUMN "main"."campaign_history"."campaign_id" IS 'Campaign.';
 COMMENT ON COLUMN "main"."campaign_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."campaign_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
-COMMENT ON COLUMN "main"."campaign_history"."valid_to" IS 'When the next version was first seen, which is no longer part of this version''s time; 9999-12-31 for the newest.';
+COMMENT ON COLUMN "main"."campaign_history"."valid_to" IS 'End of this version, exclusive: when the next version was first seen; 9999-12-31 for the newest version.';
 COMMENT ON COLUMN "main"."campaign_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."campaign_history"."is_deleted" IS 'Whether the entity is deleted: two complete listings in a row lack it and the service answers not_found for its ID. A source rule is deleted when two readings in a row lack it.';
-COMMENT ON COLUMN "main"."campaign_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this and not after valid_from. NULL: there is no previous version.';
+COMMENT ON COLUMN "main"."campaign_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this time, and at valid_from or before. NULL: there is no previous version.';
 COMMENT ON COLUMN "main"."campaign_history"."last_confirmed_at" IS 'When this version was last confirmed: all its values were read at or after this time. For a deleted entity: when it was last found missing. In a current version this is as of the last write of its row; the views have the time of the last reading.';
 COMMENT ON COLUMN "main"."campaign_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: only the JSON in raw changed, under a key without a column; deleted; restored; stub: known only from the report.';
 COMMENT ON COLUMN "main"."campaign_history"."changed_columns" IS 'Columns that differ from the previous version, sorted, comma-joined.';
-COMMENT ON COLUMN "main"."campaign_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has; stub: never read.';
+COMMENT ON COLUMN "main"."campaign_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has ever been readable; stub: never read.';
 COMMENT ON COLUMN "main"."campaign_history"."name" IS 'Name.';
 COMMENT ON COLUMN "main"."campaign_history"."status" IS 'active, paused, archived or rejected.';
 COMMENT ON COLUMN "main"."campaign_history"."default_bid" IS 'US dollars per click.';
@@ -173,14 +173,14 @@ COMMENT ON COLUMN "main"."campaign_delivery_history"."account_id" IS 'Short name
 COMMENT ON COLUMN "main"."campaign_delivery_history"."campaign_id" IS 'Campaign.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
-COMMENT ON COLUMN "main"."campaign_delivery_history"."valid_to" IS 'When the next version was first seen, which is no longer part of this version''s time; 9999-12-31 for the newest.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."valid_to" IS 'End of this version, exclusive: when the next version was first seen; 9999-12-31 for the newest version.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."is_deleted" IS 'Whether the entity is deleted: two complete listings in a row lack it and the service answers not_found for its ID. A source rule is deleted when two readings in a row lack it.';
-COMMENT ON COLUMN "main"."campaign_delivery_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this and not after valid_from. NULL: there is no previous version.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this time, and at valid_from or before. NULL: there is no previous version.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."last_confirmed_at" IS 'When this version was last confirmed: all its values were read at or after this time. For a deleted entity: when it was last found missing. In a current version this is as of the last write of its row; the views have the time of the last reading.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: only the JSON in raw changed, under a key without a column; deleted; restored; stub: known only from the report.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."changed_columns" IS 'Columns that differ from the previous version, sorted, comma-joined.';
-COMMENT ON COLUMN "main"."campaign_delivery_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has; stub: never read.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has ever been readable; stub: never read.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."delivery_status" IS 'Why the campaign delivers or does not, in the service''s words.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."_run_id" IS 'Run that last changed the row.';
 
@@ -228,15 +228,15 @@ COMMENT ON COLUMN "main"."creative_history"."account_id" IS 'Short name of the a
 COMMENT ON COLUMN "main"."creative_history"."creative_id" IS 'Creative.';
 COMMENT ON COLUMN "main"."creative_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."creative_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
-COMMENT ON COLUMN "main"."creative_history"."valid_to" IS 'When the next version was first seen, which is no longer part of this version''s time; 9999-12-31 for the newest.';
+COMMENT ON COLUMN "main"."creative_history"."valid_to" IS 'End of this version, exclusive: when the next version was first seen; 9999-12-31 for the newest version.';
 COMMENT ON COLUMN "main"."creative_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."creative_history"."is_deleted" IS 'Whether the entity is deleted: two complete listings in a row lack it and the service answers not_found for its ID. A source rule is deleted when two readings in a row lack it.';
-COMMENT ON COLUMN "main"."creative_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this and not after valid_from. NULL: there is no previous version.';
+COMMENT ON COLUMN "main"."creative_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this time, and at valid_from or before. NULL: there is no previous version.';
 COMMENT ON COLUMN "main"."creative_history"."last_confirmed_at" IS 'When this version was last confirmed: all its values were read at or after this time. For a deleted entity: when it was last found missing. In a current version this is as of the last write of its row; the views have the time of the last reading.';
 COMMENT ON COLUMN "main"."creative_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: only the JSON in raw changed, under a key without a column; deleted; restored; stub: known only from the report.';
 COMMENT ON COLUMN "main"."creative_history"."changed_columns" IS 'Columns that differ from the previous version, sorted, comma-joined.';
-COMMENT ON COLUMN "main"."creative_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has; stub: never read.';
-COMMENT ON COLUMN "main"."creative_history"."campaign_id" IS 'Campaign that it belongs to; never changes.';
+COMMENT ON COLUMN "main"."creative_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has ever been readable; stub: never read.';
+COMMENT ON COLUMN "main"."creative_history"."campaign_id" IS 'Campaign that the creative belongs to; never changes.';
 COMMENT ON COLUMN "main"."creative_history"."title" IS 'Title; may hold dynamic text.';
 COMMENT ON COLUMN "main"."creative_history"."message" IS 'Message; may hold dynamic text.';
 COMMENT ON COLUMN "main"."creative_history"."link" IS 'Where a click leads; may hold tracking macros.';
@@ -250,7 +250,7 @@ COMMENT ON COLUMN "main"."creative_history"."rejection_comment" IS 'The reviewer
 COMMENT ON COLUMN "main"."creative_history"."image_url" IS 'Address of the image, from the report. The newest known one; a change makes no version.';
 COMMENT ON COLUMN "main"."creative_history"."icon_url" IS 'Address of the icon, from the report. The newest known one; a change makes no version.';
 COMMENT ON COLUMN "main"."creative_history"."raw" IS 'JSON of the creative when this version was first read, or when the JSON last gained a key.';
-COMMENT ON COLUMN "main"."creative_history"."pending_status" IS 'Status of the edited version of a running creative: pending_review while it awaits approval, rejected if it was refused. NULL: there is no edited version.';
+COMMENT ON COLUMN "main"."creative_history"."pending_status" IS 'Status of the edited version of a running creative: pending_review while the edit awaits approval, rejected if the edit was refused. NULL: there is no edited version.';
 COMMENT ON COLUMN "main"."creative_history"."pending_title" IS 'Title of the edited version.';
 COMMENT ON COLUMN "main"."creative_history"."pending_message" IS 'Message of the edited version.';
 COMMENT ON COLUMN "main"."creative_history"."pending_link" IS 'Where a click on the edited version leads.';
@@ -287,14 +287,14 @@ COMMENT ON COLUMN "main"."source_rule_history"."source_id" IS 'Source that the r
 COMMENT ON COLUMN "main"."source_rule_history"."rule" IS 'blocked, allowed, bid_override, or optimized: source optimization decides about the source.';
 COMMENT ON COLUMN "main"."source_rule_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."source_rule_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
-COMMENT ON COLUMN "main"."source_rule_history"."valid_to" IS 'When the next version was first seen, which is no longer part of this version''s time; 9999-12-31 for the newest.';
+COMMENT ON COLUMN "main"."source_rule_history"."valid_to" IS 'End of this version, exclusive: when the next version was first seen; 9999-12-31 for the newest version.';
 COMMENT ON COLUMN "main"."source_rule_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."source_rule_history"."is_deleted" IS 'Whether the entity is deleted: two complete listings in a row lack it and the service answers not_found for its ID. A source rule is deleted when two readings in a row lack it.';
-COMMENT ON COLUMN "main"."source_rule_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this and not after valid_from. NULL: there is no previous version.';
+COMMENT ON COLUMN "main"."source_rule_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this time, and at valid_from or before. NULL: there is no previous version.';
 COMMENT ON COLUMN "main"."source_rule_history"."last_confirmed_at" IS 'When this version was last confirmed: all its values were read at or after this time. For a deleted entity: when it was last found missing. In a current version this is as of the last write of its row; the views have the time of the last reading.';
 COMMENT ON COLUMN "main"."source_rule_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: only the JSON in raw changed, under a key without a column; deleted; restored; stub: known only from the report.';
 COMMENT ON COLUMN "main"."source_rule_history"."changed_columns" IS 'Columns that differ from the previous version, sorted, comma-joined.';
-COMMENT ON COLUMN "main"."source_rule_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has; stub: never read.';
+COMMENT ON COLUMN "main"."source_rule_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has ever been readable; stub: never read.';
 COMMENT ON COLUMN "main"."source_rule_history"."bid" IS 'Bid of a bid_override, in US dollars per click.';
 COMMENT ON COLUMN "main"."source_rule_history"."_run_id" IS 'Run that last changed the row.';
 
@@ -321,14 +321,14 @@ COMMENT ON COLUMN "main"."source_mode_history"."account_id" IS 'Short name of th
 COMMENT ON COLUMN "main"."source_mode_history"."campaign_id" IS 'Campaign.';
 COMMENT ON COLUMN "main"."source_mode_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."source_mode_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
-COMMENT ON COLUMN "main"."source_mode_history"."valid_to" IS 'When the next version was first seen, which is no longer part of this version''s time; 9999-12-31 for the newest.';
+COMMENT ON COLUMN "main"."source_mode_history"."valid_to" IS 'End of this version, exclusive: when the next version was first seen; 9999-12-31 for the newest version.';
 COMMENT ON COLUMN "main"."source_mode_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."source_mode_history"."is_deleted" IS 'Whether the entity is deleted: two complete listings in a row lack it and the service answers not_found for its ID. A source rule is deleted when two readings in a row lack it.';
-COMMENT ON COLUMN "main"."source_mode_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this and not after valid_from. NULL: there is no previous version.';
+COMMENT ON COLUMN "main"."source_mode_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this time, and at valid_from or before. NULL: there is no previous version.';
 COMMENT ON COLUMN "main"."source_mode_history"."last_confirmed_at" IS 'When this version was last confirmed: all its values were read at or after this time. For a deleted entity: when it was last found missing. In a current version this is as of the last write of its row; the views have the time of the last reading.';
 COMMENT ON COLUMN "main"."source_mode_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: only the JSON in raw changed, under a key without a column; deleted; restored; stub: known only from the report.';
 COMMENT ON COLUMN "main"."source_mode_history"."changed_columns" IS 'Columns that differ from the previous version, sorted, comma-joined.';
-COMMENT ON COLUMN "main"."source_mode_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has; stub: never read.';
+COMMENT ON COLUMN "main"."source_mode_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has ever been readable; stub: never read.';
 COMMENT ON COLUMN "main"."source_mode_history"."source_mode" IS 'block_list: buys everywhere except blocked sources; allow_list: only from allowed ones.';
 COMMENT ON COLUMN "main"."source_mode_history"."bids_last_read_at" IS 'When the bids per source were last readable, as of version 11 of the tables. The views have the time of the last reading.';
 COMMENT ON COLUMN "main"."source_mode_history"."raw" IS 'JSON of the source settings when this version was first read, or when the JSON last gained a key.';
@@ -348,7 +348,7 @@ COMMENT ON COLUMN "main"."reading"."campaign_id" IS 'Campaign that was read.';
 COMMENT ON COLUMN "main"."reading"."part" IS 'Part that was read: campaign, delivery, creative (the list of creatives), source_mode, blocked, allowed, bid_override or optimized.';
 COMMENT ON COLUMN "main"."reading"."entity_id" IS 'Empty text: the entire part. Otherwise the ID of a creative or a source that was last confirmed at another time than the rest of the part.';
 COMMENT ON COLUMN "main"."reading"."read_at" IS 'When the last reading of the part began: its values were read at or after this time.';
-COMMENT ON COLUMN "main"."reading"."_run_id" IS 'Run that read it.';
+COMMENT ON COLUMN "main"."reading"."_run_id" IS 'Run that read the part.';
 
 CREATE TABLE "main"."account_snapshot" (
   "account_id" VARCHAR NOT NULL,
@@ -372,7 +372,7 @@ COMMENT ON COLUMN "main"."account_snapshot"."seen_at" IS 'When these values were
 COMMENT ON COLUMN "main"."account_snapshot"."balance" IS 'US dollars available. A balance, so do not add it up over rows.';
 COMMENT ON COLUMN "main"."account_snapshot"."payment_mode" IS 'card or prepaid wire, in the service''s words.';
 COMMENT ON COLUMN "main"."account_snapshot"."average_daily_spend" IS 'Average spend in US dollars a day over the last 7 days, as the service states it.';
-COMMENT ON COLUMN "main"."account_snapshot"."days_left" IS 'Days that the balance lasts at that pace, as the service states it.';
+COMMENT ON COLUMN "main"."account_snapshot"."days_left" IS 'Days that the balance lasts at the pace of average_daily_spend, as the service states it.';
 COMMENT ON COLUMN "main"."account_snapshot"."balance_status" IS 'low or depleted. NULL: no funds are needed.';
 COMMENT ON COLUMN "main"."account_snapshot"."message" IS 'What to do about the balance, in the service''s words.';
 COMMENT ON COLUMN "main"."account_snapshot"."raw" IS 'The three replies (me, limits, balance) as one JSON object.';
@@ -428,14 +428,14 @@ COMMENT ON COLUMN "main"."payout_history"."creative_id" IS 'Creative to which th
 COMMENT ON COLUMN "main"."payout_history"."source_id" IS 'Source to which the payout applies; empty: any.';
 COMMENT ON COLUMN "main"."payout_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."payout_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
-COMMENT ON COLUMN "main"."payout_history"."valid_to" IS 'When the next version was first seen, which is no longer part of this version''s time; 9999-12-31 for the newest.';
+COMMENT ON COLUMN "main"."payout_history"."valid_to" IS 'End of this version, exclusive: when the next version was first seen; 9999-12-31 for the newest version.';
 COMMENT ON COLUMN "main"."payout_history"."is_current" IS 'Whether this is the newest version.';
 COMMENT ON COLUMN "main"."payout_history"."is_deleted" IS 'Whether the entity is deleted: two complete listings in a row lack it and the service answers not_found for its ID. A source rule is deleted when two readings in a row lack it.';
-COMMENT ON COLUMN "main"."payout_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this and not after valid_from. NULL: there is no previous version.';
+COMMENT ON COLUMN "main"."payout_history"."changed_after" IS 'When the previous version was last confirmed: the change was after this time, and at valid_from or before. NULL: there is no previous version.';
 COMMENT ON COLUMN "main"."payout_history"."last_confirmed_at" IS 'When this version was last confirmed: all its values were read at or after this time. For a deleted entity: when it was last found missing. In a current version this is as of the last write of its row; the views have the time of the last reading.';
 COMMENT ON COLUMN "main"."payout_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: only the JSON in raw changed, under a key without a column; deleted; restored; stub: known only from the report.';
 COMMENT ON COLUMN "main"."payout_history"."changed_columns" IS 'Columns that differ from the previous version, sorted, comma-joined.';
-COMMENT ON COLUMN "main"."payout_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has; stub: never read.';
+COMMENT ON COLUMN "main"."payout_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: no field has ever been readable; stub: never read.';
 COMMENT ON COLUMN "main"."payout_history"."to_date" IS 'Last Chicago day to which the payout applies. NULL: no end.';
 COMMENT ON COLUMN "main"."payout_history"."payout" IS 'US dollars that a conversion earns.';
 COMMENT ON COLUMN "main"."payout_history"."_run_id" IS 'Run that last changed the row.';
@@ -455,15 +455,15 @@ CREATE TABLE "main"."tracker_daily" (
 );
 COMMENT ON TABLE "main"."tracker_daily" IS 'Raw: its days begin at midnight of the tracker''s time zone, so a day of it is a day of spend_daily only if the tracker reports in America/Chicago. What the operator''s own tracker counted, as the export that SPENDSYNC_PAYOUTS names had it. A newer export replaces the days that it has; other days stay. Ask spendsync query tracker, which adds up several days.';
 COMMENT ON COLUMN "main"."tracker_daily"."account_id" IS 'Short name of the account in this warehouse.';
-COMMENT ON COLUMN "main"."tracker_daily"."report_date" IS 'Day in the export. It is of the tracker''s time zone, which may not be Chicago''s.';
+COMMENT ON COLUMN "main"."tracker_daily"."report_date" IS 'Day in the export, in the tracker''s time zone, which may not be Chicago''s.';
 COMMENT ON COLUMN "main"."tracker_daily"."campaign_id" IS 'Campaign, as the export names it.';
 COMMENT ON COLUMN "main"."tracker_daily"."source_id" IS 'Source, as the export names it. Empty: the tracker did not receive one.';
 COMMENT ON COLUMN "main"."tracker_daily"."clicks" IS 'Clicks that arrived at the tracker. NULL: the export does not have them.';
-COMMENT ON COLUMN "main"."tracker_daily"."conversions" IS 'Conversions in any state. NULL: the export has neither their number nor that of each state.';
+COMMENT ON COLUMN "main"."tracker_daily"."conversions" IS 'Conversions in any state. NULL: the export has neither their total nor a number for each state.';
 COMMENT ON COLUMN "main"."tracker_daily"."approved" IS 'Approved conversions. NULL: the export does not have them.';
 COMMENT ON COLUMN "main"."tracker_daily"."held" IS 'Conversions that are still undecided. NULL: the export does not have them.';
 COMMENT ON COLUMN "main"."tracker_daily"."refused" IS 'Refused conversions. NULL: the export does not have them.';
-COMMENT ON COLUMN "main"."tracker_daily"."revenue" IS 'US dollars earned by the conversions; by the approved ones if the export has a row for each state. NULL: the export does not have it.';
+COMMENT ON COLUMN "main"."tracker_daily"."revenue" IS 'US dollars earned by the conversions; by the approved conversions if the export has a row for each state. NULL: the export has no revenue.';
 COMMENT ON COLUMN "main"."tracker_daily"."_run_id" IS 'Run that last changed the row.';
 
 CREATE TABLE "main"."tracker_change" (
@@ -551,7 +551,7 @@ CREATE TABLE "int"."campaign_spend" (
 COMMENT ON TABLE "int"."campaign_spend" IS 'Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans are answered at once. mart.campaign_day has the days without spend and the settings, too.';
 COMMENT ON COLUMN "int"."campaign_spend"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "int"."campaign_spend"."report_date" IS 'Chicago calendar day of the spend.';
-COMMENT ON COLUMN "int"."campaign_spend"."campaign_id" IS 'Campaign that spent it.';
+COMMENT ON COLUMN "int"."campaign_spend"."campaign_id" IS 'Campaign of the spend.';
 COMMENT ON COLUMN "int"."campaign_spend"."campaign_name" IS 'Name of the campaign in the report; if there are several, the last in alphabetical order.';
 COMMENT ON COLUMN "int"."campaign_spend"."rows" IS 'Number of rows of spend_daily in the sums.';
 COMMENT ON COLUMN "int"."campaign_spend"."spend" IS 'US dollars, exact.';
@@ -593,12 +593,12 @@ COMMENT ON COLUMN "ops"."day_coverage"."reads" IS 'Proven reads.';
 COMMENT ON COLUMN "ops"."day_coverage"."rows" IS 'Rows stored for the day.';
 COMMENT ON COLUMN "ops"."day_coverage"."spend" IS 'US dollars stored for the day. NULL: unknown.';
 COMMENT ON COLUMN "ops"."day_coverage"."clicks" IS 'Clicks stored for the day. NULL: unknown.';
-COMMENT ON COLUMN "ops"."day_coverage"."control_total_state" IS 'matched: the service''s own total of the day equals the stored sum; differs: it does not, see control_spend and control_clicks; none: the service gives no total per day; open: the day was not over; unknown: the total could not be read; unread: no proven read.';
+COMMENT ON COLUMN "ops"."day_coverage"."control_total_state" IS 'matched: the service''s own total of the day equals the stored sum; differs: the total is another, see control_spend and control_clicks; none: the service gives no total per day; open: the day was not over; unknown: the total could not be read; unread: no proven read.';
 COMMENT ON COLUMN "ops"."day_coverage"."content_hash" IS 'SHA-256 of the day''s rows as read, in key order.';
-COMMENT ON COLUMN "ops"."day_coverage"."days_until_unreachable" IS 'Number of days until the report no longer covers this day, today included; 0: it does not. As of the publication of the generation.';
-COMMENT ON COLUMN "ops"."day_coverage"."control_spend" IS 'Spend of the day in US dollars by the service''s own total; compare with spend. NULL: it gave none.';
-COMMENT ON COLUMN "ops"."day_coverage"."control_clicks" IS 'Clicks of the day by the service''s own total; compare with clicks. NULL: it gave none.';
-COMMENT ON COLUMN "ops"."day_coverage"."rows_total" IS 'Rows of the day by the service''s own count (total_rows); compare with rows. NULL: it gave none.';
+COMMENT ON COLUMN "ops"."day_coverage"."days_until_unreachable" IS 'Number of days until the report no longer covers this day, today included; 0: it no longer does. As of the publication of the generation.';
+COMMENT ON COLUMN "ops"."day_coverage"."control_spend" IS 'Spend of the day in US dollars by the service''s own total; compare with spend. NULL: the service gave none.';
+COMMENT ON COLUMN "ops"."day_coverage"."control_clicks" IS 'Clicks of the day by the service''s own total; compare with clicks. NULL: the service gave none.';
+COMMENT ON COLUMN "ops"."day_coverage"."rows_total" IS 'Rows of the day by the service''s own count (total_rows); compare with rows. NULL: the service gave none.';
 COMMENT ON COLUMN "ops"."day_coverage"."rows_total_state" IS 'matched: as many rows came as the service states, or as many rows with spend; none: the service states no usable count; differs: another number of rows came, see rows_total, and other evidence proved the day. Only days last read by an older version have differs. NULL: not read since this column was added.';
 COMMENT ON COLUMN "ops"."day_coverage"."doubt" IS 'doubtful: the day is stored although something contradicts it, for example the service''s own sum; every run reads it again until the contradiction ends or a person accepts it. accepted: a person accepted it with ''spendsync repair accept''. NULL: nothing contradicts it.';
 COMMENT ON COLUMN "ops"."day_coverage"."partial_why" IS 'Why the day is partial or doubtful. NULL: it is neither.';
@@ -640,7 +640,7 @@ COMMENT ON COLUMN "ops"."run"."started_at" IS 'When the run began.';
 COMMENT ON COLUMN "ops"."run"."finished_at" IS 'When the run had finished reading; publishing follows.';
 COMMENT ON COLUMN "ops"."run"."exit_code" IS 'Exit code; spendsync help config explains each.';
 COMMENT ON COLUMN "ops"."run"."outcome" IS 'What the exit code means, in one line.';
-COMMENT ON COLUMN "ops"."run"."generation" IS 'Generation that the run published; if it published none, the one before.';
+COMMENT ON COLUMN "ops"."run"."generation" IS 'Generation that the run published; if it published none, the previous generation.';
 COMMENT ON COLUMN "ops"."run"."published" IS 'Whether the run published a generation.';
 COMMENT ON COLUMN "ops"."run"."days_planned" IS 'Report days that the plan had to read.';
 COMMENT ON COLUMN "ops"."run"."days_proven" IS 'Report days proven complete.';
@@ -711,12 +711,12 @@ COMMENT ON COLUMN "ops"."entity_read"."account_id" IS 'Short name of the account
 COMMENT ON COLUMN "ops"."entity_read"."entity_type" IS 'Kind of entity: campaign, creative, source settings, listing, account.';
 COMMENT ON COLUMN "ops"."entity_read"."entity_id" IS 'ID of the entity.';
 COMMENT ON COLUMN "ops"."entity_read"."field" IS 'The field that could not be read; empty text: the entire entity.';
-COMMENT ON COLUMN "ops"."entity_read"."read_state" IS 'unreadable: the reply has no usable value; missing: the reply lacks the key; failed: the request failed; incomplete: a listing did not end; absent: only the report names it, and the service does not show it; more: number of entities beyond the first 1,000.';
-COMMENT ON COLUMN "ops"."entity_read"."message" IS 'Why it could not be read.';
-COMMENT ON COLUMN "ops"."entity_read"."first_seen_at" IS 'When a run first saw it.';
-COMMENT ON COLUMN "ops"."entity_read"."last_seen_at" IS 'When a run last saw it.';
-COMMENT ON COLUMN "ops"."entity_read"."runs" IS 'Runs that saw it.';
-COMMENT ON COLUMN "ops"."entity_read"."_run_id" IS 'Run that last saw it.';
+COMMENT ON COLUMN "ops"."entity_read"."read_state" IS 'unreadable: the reply has no usable value; missing: the reply lacks the key; failed: the request failed; incomplete: a listing did not end; absent: only the report names the entity, and the service does not show it; more: number of entities beyond the first 1,000.';
+COMMENT ON COLUMN "ops"."entity_read"."message" IS 'Why the entity or the field could not be read.';
+COMMENT ON COLUMN "ops"."entity_read"."first_seen_at" IS 'When a run first saw this fact.';
+COMMENT ON COLUMN "ops"."entity_read"."last_seen_at" IS 'When a run last saw this fact.';
+COMMENT ON COLUMN "ops"."entity_read"."runs" IS 'Runs that saw this fact.';
+COMMENT ON COLUMN "ops"."entity_read"."_run_id" IS 'Run that last saw this fact.';
 
 CREATE TABLE "ops"."unknown_field" (
   "account_id" VARCHAR NOT NULL,
@@ -733,10 +733,10 @@ COMMENT ON COLUMN "ops"."unknown_field"."account_id" IS 'Short name of the accou
 COMMENT ON COLUMN "ops"."unknown_field"."stream" IS 'Where the key was seen, for example spend_report.';
 COMMENT ON COLUMN "ops"."unknown_field"."path" IS 'Path of the key in the reply; for an ID of an unknown form, the column and the form.';
 COMMENT ON COLUMN "ops"."unknown_field"."sample_type" IS 'JSON type of the first value seen.';
-COMMENT ON COLUMN "ops"."unknown_field"."first_seen_at" IS 'When a run first saw it.';
-COMMENT ON COLUMN "ops"."unknown_field"."last_seen_at" IS 'When a run last saw it.';
-COMMENT ON COLUMN "ops"."unknown_field"."runs" IS 'Runs that saw it.';
-COMMENT ON COLUMN "ops"."unknown_field"."_run_id" IS 'Run that last saw it.';
+COMMENT ON COLUMN "ops"."unknown_field"."first_seen_at" IS 'When a run first saw this fact.';
+COMMENT ON COLUMN "ops"."unknown_field"."last_seen_at" IS 'When a run last saw this fact.';
+COMMENT ON COLUMN "ops"."unknown_field"."runs" IS 'Runs that saw this fact.';
+COMMENT ON COLUMN "ops"."unknown_field"."_run_id" IS 'Run that last saw this fact.';
 
 CREATE TABLE "ops"."refused_row" (
   "account_id" VARCHAR NOT NULL,
@@ -755,16 +755,16 @@ CREATE TABLE "ops"."refused_row" (
 COMMENT ON TABLE "ops"."refused_row" IS 'Rows of the report that could not be stored as they are, as of the last read of their day, with their JSON; at most 1,000 of an account, the oldest first, and then a line with their number. A day of which rows were left out is partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot be read is stored without them (NULL). Of stream tracker: lines of the operator''s exports that were set aside.';
 COMMENT ON COLUMN "ops"."refused_row"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."refused_row"."stream" IS 'Where the row was seen: spend_report or tracker.';
-COMMENT ON COLUMN "ops"."refused_row"."report_date" IS 'Chicago calendar day that was requested; of a range, the first. For the operator''s files: the day of the row or, if it has none, the day when the file was read.';
+COMMENT ON COLUMN "ops"."refused_row"."report_date" IS 'Chicago calendar day that was requested; of a range, the first day. For the operator''s files: the day of the row or, if it has none, the day when the file was read.';
 COMMENT ON COLUMN "ops"."refused_row"."page" IS 'Number of the page or the file, from 1.';
 COMMENT ON COLUMN "ops"."refused_row"."row_number" IS 'Number of the row within the page, from 1.';
 COMMENT ON COLUMN "ops"."refused_row"."reason" IS 'Why the row was refused.';
 COMMENT ON COLUMN "ops"."refused_row"."field" IS 'Refused field, or fields separated by commas; empty text: the entire row.';
 COMMENT ON COLUMN "ops"."refused_row"."raw" IS 'JSON of the row, cut if it is very long.';
-COMMENT ON COLUMN "ops"."refused_row"."first_seen_at" IS 'When a run first saw it.';
-COMMENT ON COLUMN "ops"."refused_row"."last_seen_at" IS 'When a run last saw it.';
-COMMENT ON COLUMN "ops"."refused_row"."runs" IS 'Runs that saw it.';
-COMMENT ON COLUMN "ops"."refused_row"."_run_id" IS 'Run that last saw it.';
+COMMENT ON COLUMN "ops"."refused_row"."first_seen_at" IS 'When a run first saw this fact.';
+COMMENT ON COLUMN "ops"."refused_row"."last_seen_at" IS 'When a run last saw this fact.';
+COMMENT ON COLUMN "ops"."refused_row"."runs" IS 'Runs that saw this fact.';
+COMMENT ON COLUMN "ops"."refused_row"."_run_id" IS 'Run that last saw this fact.';
 
 CREATE TABLE "ops"."note" (
   "account_id" VARCHAR NOT NULL,
@@ -784,15 +784,15 @@ COMMENT ON TABLE "ops"."note" IS 'Differences of which the data is stored: the s
 COMMENT ON COLUMN "ops"."note"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."note"."note" IS 'Name of the note, for ''spendsync repair accept''.';
 COMMENT ON COLUMN "ops"."note"."is_standing" IS 'Whether the note no longer makes runs exit with code 4, because a person has accepted it and it has not grown since.';
-COMMENT ON COLUMN "ops"."note"."decision" IS 'accepted: a person has accepted it. NULL: nobody has.';
+COMMENT ON COLUMN "ops"."note"."decision" IS 'accepted: a person has accepted the difference. NULL: no person has.';
 COMMENT ON COLUMN "ops"."note"."runs" IS 'Runs that saw the difference.';
-COMMENT ON COLUMN "ops"."note"."first_seen_at" IS 'When a run first saw it.';
-COMMENT ON COLUMN "ops"."note"."last_seen_at" IS 'When a run last saw the difference. A note that nobody accepted is deleted a week after the difference is gone, at the latest.';
-COMMENT ON COLUMN "ops"."note"."message" IS 'What differs, as of the last run that saw it.';
-COMMENT ON COLUMN "ops"."note"."size_percent" IS 'Size of the largest difference in percent, rounded up: of the sum of a day, or of its rows. NULL: it has no size.';
+COMMENT ON COLUMN "ops"."note"."first_seen_at" IS 'When a run first saw the difference.';
+COMMENT ON COLUMN "ops"."note"."last_seen_at" IS 'When a run last saw the difference. A note that nobody accepted is deleted at the latest a week after the difference has disappeared.';
+COMMENT ON COLUMN "ops"."note"."message" IS 'What differs, as of the last run that saw the difference.';
+COMMENT ON COLUMN "ops"."note"."size_percent" IS 'Size of the largest difference: percent of the day''s sum or of the day''s rows, rounded up. NULL: the difference has no size.';
 COMMENT ON COLUMN "ops"."note"."accepted_percent" IS 'Size up to which the difference is accepted. NULL: it is not accepted.';
 COMMENT ON COLUMN "ops"."note"."accepted_at" IS 'When the difference was accepted. NULL: it is not accepted.';
-COMMENT ON COLUMN "ops"."note"."_run_id" IS 'Run that last saw it.';
+COMMENT ON COLUMN "ops"."note"."_run_id" IS 'Run that last saw the difference.';
 
 CREATE TABLE "ops"."file" (
   "account_id" VARCHAR NOT NULL,
