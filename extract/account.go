@@ -24,7 +24,7 @@ func (c *Client) Balance(ctx context.Context) (Entity, error) {
 	return askFor(ctx, c, "balance", "", "balance", c.service.Path("balance", ""))
 }
 
-// keyNotice is when the API key expires, by the latest reply that states it.
+// keyNotice is when the API key expires, and the service's warning about it, by the latest reply that states either.
 type keyNotice struct {
 	mu       sync.Mutex
 	isStated bool
@@ -35,7 +35,7 @@ type keyNotice struct {
 // maxWarning bounds the text of a warning, in bytes.
 const maxWarning = 300
 
-// note reads the headers of a reply. It recognizes them by the ends of their names, because the names begin with the
+// note reads two headers of a reply. It recognizes each by the end of its name, because the name begins with the
 // service's own name.
 func (n *keyNotice) note(h http.Header) {
 	expires, warning := "", ""
@@ -53,7 +53,7 @@ func (n *keyNotice) note(h http.Header) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	// Every reply to a valid key states when it expires, so a reply without a warning withdraws an earlier warning: the
+	// Every reply to a valid key states the expiry time, so a reply without a warning withdraws an earlier warning: the
 	// key was renewed.
 	n.isStated, n.warning = true, printable(warning, maxWarning)
 	if t, ok := parseExpiry(expires); ok {
@@ -62,15 +62,15 @@ func (n *keyNotice) note(h http.Header) {
 }
 
 // KeyNotice returns when the API key expires, and the service's warning, by the latest reply that states them. warning
-// is empty if there is none; expiresAt is zero if no reply stated a readable time. ok is false until a reply states
-// either.
+// is empty if there is none; expiresAt is zero if no reply stated a readable time. ok is false until a reply states a
+// time or a warning.
 func (c *Client) KeyNotice() (expiresAt time.Time, warning string, ok bool) {
 	c.notice.mu.Lock()
 	defer c.notice.mu.Unlock()
 	return c.notice.expires, c.notice.warning, c.notice.isStated
 }
 
-// parseExpiry reads a time of ISO 8601. One without a zone is UTC; a day alone means its first instant.
+// parseExpiry reads a time of ISO 8601. A time without a zone is UTC; a day alone means the first instant of the day.
 func parseExpiry(text string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateOnly} {
 		if t, err := time.Parse(layout, strings.ToUpper(strings.TrimSpace(text))); err == nil {

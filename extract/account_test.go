@@ -32,7 +32,7 @@ func TestKeyNotice_UnderstandsTheForms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-				return answerWith(404, "{}", tc.headers...) // on any reply
+				return answerWith(404, "{}", tc.headers...) // the headers count on any reply
 			}))
 			_, _ = c.Me(t.Context())
 			expires, warning, ok := c.KeyNotice()

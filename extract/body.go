@@ -25,15 +25,15 @@ const (
 var (
 	errTooLarge = errors.New("too large")
 	errCut      = errors.New("the body is shorter than its content-length")
-	// errCrowded reports that a reply could not get more memory, because another reply waits for it.
+	// errCrowded reports that a reply could not get more memory, because another reply already waits for memory.
 	errCrowded = errors.New("other replies take the memory that it needs")
 )
 
 // inFlight is the memory of the replies that are being read: one budget for all of them.
 type inFlight struct {
 	free *semaphore.Weighted
-	// waiting counts the waiters that others must not hold up: a reply that holds memory and needs more, and replies
-	// that need all of the memory.
+	// waiting counts the replies that wait while they hold memory (at most one), and the replies that wait for the
+	// entire budget.
 	waiting atomic.Int32
 }
 
@@ -43,7 +43,7 @@ func newInFlight() *inFlight { return &inFlight{free: semaphore.NewWeighted(maxI
 type memory struct {
 	budget *inFlight
 	held   int64
-	alone  bool // it holds the entire budget
+	alone  bool // the reply holds the entire budget
 }
 
 // acquireAll waits until no other reply is being read, and then holds the entire budget.
@@ -57,8 +57,8 @@ func (m *memory) acquireAll(ctx context.Context) error {
 	return err
 }
 
-// acquire waits for n more bytes. If a reply already holds memory, it waits only while no other such reply waits: two
-// of them could wait for each other forever.
+// acquire waits for n more bytes. If the reply already holds memory and another reply is counted in waiting, acquire
+// returns errCrowded: two replies that hold memory could wait for each other forever.
 func (m *memory) acquire(ctx context.Context, n int64) error {
 	if m.alone || m.budget.free.TryAcquire(n) {
 		m.held += n
@@ -90,7 +90,7 @@ func (m *memory) release() {
 	*m = memory{budget: m.budget}
 }
 
-// readAll reads a body to its end, into room if it fits there. Otherwise it adds parts of at most [largestPart] bytes.
+// readAll reads a body to its end, into room. If room is too small, readAll adds parts of at most [largestPart] bytes.
 func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int64) (body []byte, n int64, err error) {
 	r = io.LimitReader(r, most+1)
 	var parts [][]byte
@@ -121,8 +121,8 @@ func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int
 	}
 }
 
-// readBody returns the whole decompressed body, in room if it fits there, and the number of bytes read. The bound
-// (most) is of decompressed bytes, so a compression bomb does no harm.
+// readBody returns the whole decompressed body, in room if the body fits there, and the number of bytes read. The
+// parameter most bounds the decompressed bytes, so a compression bomb does no harm.
 func (m *memory) readBody(ctx context.Context, resp *http.Response, room []byte, most int64) (body []byte, n int64,
 	err error) {
 	if n := resp.ContentLength; n > 0 && n <= most && int64(cap(room)) < n+bytes.MinRead {
@@ -138,7 +138,7 @@ func (m *memory) readBody(ctx context.Context, resp *http.Response, room []byte,
 	case err != nil:
 		return nil, n, err
 	case resp.ContentLength >= 0 && !resp.Uncompressed && n != resp.ContentLength:
-		// net/http sees this on real connections; other transports may not.
+		// net/http reports a short body on real connections; other transports may not.
 		return nil, n, errCut
 	case bytes.HasPrefix(body, []byte{0x1f, 0x8b}):
 		// Some services compress JSON although no request asked for it, with or without a header that says so.

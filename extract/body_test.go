@@ -55,8 +55,9 @@ func TestClient_ReadsGzip(t *testing.T) {
 	check(t, "bytes", c.Stats().Bytes, int64(len(body)))
 }
 
-// A reply that is cut at any byte (of a later page: at every seventh), in any way a transport reports it, is requested
-// again and never mistaken for a complete one.
+// TestClient_NeverTakesAPrefix: a reply that is cut off is requested again, and never mistaken for a complete reply.
+// The test cuts the first page at every byte, later pages at every seventh byte, in each way in which a transport may
+// report the cut.
 func TestClient_NeverTakesAPrefix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := lines(5)
@@ -96,7 +97,7 @@ func TestClient_NeverTakesAPrefix(t *testing.T) {
 	})
 }
 
-// A request that gets no headers, no body or one byte at a time ends with its
+// TestClient_TimesARequestWithItsBody: a request that gets no headers, no body or one byte at a time ends with its
 // timeout and is sent again.
 func TestClient_TimesARequestWithItsBody(t *testing.T) {
 	for name, stall := range map[string]func(*http.Request, *http.Response) (*http.Response, error){
@@ -160,8 +161,9 @@ func (e boundless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Endless replies, however many arrive at once, share the one budget of memory, and each is refused for its size. A
-// reply that found no memory is requested again alone. Short replies at the same time are read.
+// TestClient_BoundsAllRepliesTogether: endless replies share one budget of memory, however many arrive at once, and
+// each of them is refused for its size. A reply that found no memory is requested again, alone. Short replies are read
+// at the same time.
 func TestClient_BoundsAllRepliesTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestClient(t, nil)

@@ -10,9 +10,9 @@ import (
 //
 // The time of a failed request counts as waiting, and so does the time until it is sent again; time in which several
 // requests wait counts once. An answer to a question that had failed before refills the budget. Once the budget is used
-// up, each question is sent once only. If that brings no answer for another budget's time, nothing is sent any more. So
-// a service that is down costs at most two budgets, one that answers some questions little more than one, and a day
-// that always fails does not hold up the other days.
+// up, each question is sent once only. If these single requests bring no answer for another budget's time, nothing is
+// sent any more. So a service that is down costs at most two budgets, and a service that answers some questions costs
+// little more than one budget. A day that always fails does not hold up the other days.
 type breaker struct {
 	budget time.Duration
 	silent time.Duration // how long questions that are sent once may remain without any answer
@@ -64,7 +64,7 @@ func (b *breaker) left(wasSent bool) time.Duration {
 	return max(0, all-b.spent)
 }
 
-// pause makes all requests wait for this long from now, unless they already wait longer.
+// pause makes all requests wait for d from now, unless they already wait longer.
 func (b *breaker) pause(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"spendsync/schema"
 )
 
-// The service is down: four workers and thirty days cost one budget and a single request for each day, at most two
-// budgets.
+// TestOutage_EndsInBoundedTime: if the service is down, four workers that read thirty days spend one budget, and then
+// one request for each day; two budgets at most.
 func TestOutage_EndsInBoundedTime(t *testing.T) {
 	for name, f := range map[string]func(*http.Request) (*http.Response, error){
 		"refused": broken(errors.New("connect: connection refused")),
@@ -50,7 +50,7 @@ func TestOutage_EndsInBoundedTime(t *testing.T) {
 				close(days)
 				wg.Wait()
 				most := 10 * time.Minute
-				if name == "stalled" { // the requests under way, and the others' timeouts
+				if name == "stalled" { // requests already sent, and the timeouts of the remaining requests
 					most = 20*time.Minute + time.Minute
 				}
 				if took := time.Since(start); took < 10*time.Minute || took > most {
@@ -62,8 +62,8 @@ func TestOutage_EndsInBoundedTime(t *testing.T) {
 	}
 }
 
-// A service that answers some questions and never others costs one budget, whether they are sent one after the other,
-// some at a time or all at once, and however it fails.
+// TestOutage_CostsOneBudgetWherePartial: a service that never answers some of the questions costs one budget. It does
+// not matter how many questions are sent at a time, or how the service fails.
 func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 	const days = 33
 	isBad := func(day string) bool { return (day[9]-'0')%2 == 0 }
@@ -84,7 +84,7 @@ func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 	for name, fail := range fails {
 		for _, budget := range []time.Duration{30 * time.Second, time.Minute, 10 * time.Minute} {
 			if name == "busy" && budget < time.Minute {
-				continue // two of the waits that it asks for fill the budget, and nothing else is answered in them
+				continue // two waits use up the budget, and nothing is answered during them
 			}
 			for _, readers := range []int{1, 4, 38} {
 				synctest.Test(t, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 					}
 					wg.Wait()
 					took := time.Since(start)
-					// One budget, or the one request that takes longer, and one request of each bad day afterwards.
+					// One budget, or a single request that takes longer; afterwards one request for each bad day.
 					each := map[string]time.Duration{"busy": 20 * time.Second, "slow": 5 * time.Second,
 						"silent": time.Minute}[name]
 					most := max(budget, time.Minute) + time.Minute + each*17 + time.Minute
@@ -169,7 +169,7 @@ func TestRetryAfter_OfOneEndpointStarvesNoOther(t *testing.T) {
 // budget; an immediate answer does not refill it.
 func TestOutage_AnAnswerRefillsTheBudget(t *testing.T) {
 	for name, tc := range map[string]struct {
-		second int // requests that fail of the question between the two outages
+		second int // number of failed requests for the question between the two outages
 		want   time.Duration
 	}{"answered at once": {0, 6 * time.Minute}, "answered after a wait": {1, 10 * time.Minute}} {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +206,8 @@ func TestOutage_AnAnswerRefillsTheBudget(t *testing.T) {
 	}
 }
 
-// TestOutage_NothingIsSentToAServiceThatStaysSilent for another budget after the first was used up.
+// TestOutage_NothingIsSentToAServiceThatStaysSilent: if no answer comes for another budget's time after the first
+// budget was used up, nothing is sent any more.
 func TestOutage_NothingIsSentToAServiceThatStaysSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -38,36 +38,36 @@ type Options struct {
 	// Authorize sets the Authorization header. It is never called at the same
 	// time as Reload.
 	Authorize func(*http.Request)
-	// Beside returns the Authorization header of another interface of the service, whose credentials are removed from
-	// replies like those of Authorize. It may be nil.
+	// Beside returns the Authorization header for the other interface of the service. These credentials, too, are
+	// removed from replies. Beside may be nil.
 	Beside func() string
-	// Reload is called after a 401. It reads the credentials again and reports
-	// whether they changed; if so the request gets one more try. It may be nil.
+	// Reload is called after a 401. It reads the credentials again and reports whether they changed; if so, the request
+	// is sent once more. Reload may be nil.
 	Reload func() bool
-	// Timeout bounds one request from dialling to the last byte of the body. If it is not enough, the next request of
-	// the same read has twice as long, within RetryBudget.
+	// Timeout bounds one request from dialling to the last byte of the body. After a timeout, the next request of the
+	// same read may take twice as long, within RetryBudget.
 	Timeout time.Duration // 0: one minute
 	// TimeoutName is the operator's name of Timeout, for errors about it; may be empty.
 	TimeoutName string
 	// RetryBudget is how long all requests of the client together may wait for a service that fails. An answer to a
-	// question that had failed refills it. Once it is used up, each question is sent once.
+	// question that had failed refills the budget. Once the budget is used up, each question is sent once.
 	RetryBudget time.Duration // 0: ten minutes
-	// PerMinute is how many requests any 60 seconds may hold, retries included.
+	// PerMinute is the largest number of requests in any 60 seconds, retries included.
 	PerMinute int // 0: no limit
 	// MaxBody bounds a reply in decompressed bytes. All replies being read share 64 MiB.
 	MaxBody   int64 // 0: 30 MiB
 	AllowHTTP bool
 	UserAgent string
-	Service   *service.Service // what the API is assumed to be like; nil: the embedded assumptions
+	Service   *service.Service // assumptions about the API; nil: the embedded assumptions
 	Log       *slog.Logger     // nil: silent
-	// Transport sends the requests. By default the client has its own, with timeouts on every step. It honors
-	// HTTPS_PROXY and NO_PROXY, which many clusters need for outbound traffic, and never sends plain http through a
-	// proxy, which could read the credentials.
+	// Transport sends the requests. By default the client makes a transport with timeouts on every step. The default
+	// transport honors HTTPS_PROXY and NO_PROXY, which many clusters need for outbound traffic. It never sends plain
+	// http through a proxy, because the proxy could read the credentials.
 	Transport http.RoundTripper
 }
 
-// Client sends requests to one API with one set of credentials. It is safe for concurrent use. All of its requests
-// share one rate limit, and a pause that the service asks one request for delays all of them.
+// Client sends requests to one API with one set of credentials. It is safe for concurrent use. All requests of a client
+// share one rate limit. If the service asks one request to wait, all requests wait.
 type Client struct {
 	name      string
 	base      *url.URL
@@ -86,7 +86,7 @@ type Client struct {
 	notice    keyNotice
 	clock     serviceClock
 
-	lastFailure atomic.Pointer[failure] // the last one that may pass
+	lastFailure atomic.Pointer[failure] // the last failure that may pass by itself
 	warned      atomic.Bool             // the log has a warning about retries
 
 	isAnswered atomic.Bool // a reply was accepted
@@ -103,8 +103,8 @@ type Stats struct {
 	Throttled time.Duration // pauses that the service asked for, added up over all reads
 }
 
-// NewClient checks the options and makes a client. It sends nothing. Its errors
-// are about the configuration and never show the URL's user, password or query.
+// NewClient checks the options and makes a client. NewClient sends nothing. An error is about the configuration, and
+// never shows the URL's user, password or query.
 func NewClient(o Options) (*Client, error) {
 	base, err := baseURL(o.BaseURL, o.AllowHTTP)
 	if err != nil {
@@ -156,8 +156,8 @@ func (c *Client) Answered() bool { return c.isAnswered.Load() }
 // (see [ReadError.DoubtsURL]) ends a read after a few attempts, because waiting does not correct a URL.
 func (c *Client) Untried() { c.isUntried.Store(true) }
 
-// WaitsUntil returns until when requests wait for the limit per minute or for a pause that the service asked for; the
-// zero time if none waits. It is safe to call at any time.
+// WaitsUntil returns the time until which requests wait for the limit per minute, or for a pause that the service asked
+// for. It returns the zero time if no request waits. It is safe to call at any time.
 func (c *Client) WaitsUntil() time.Time {
 	until := c.limit.waitsUntil()
 	if pause := c.breaker.paused(); pause > 0 {
@@ -185,7 +185,7 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	}
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
-		if strings.ContainsAny(raw, "@?#") { // it may hold a password
+		if strings.ContainsAny(raw, "@?#") { // the text may hold a password
 			return nil, errors.New("the base URL is not of the form https://host/path")
 		}
 		return nil, fmt.Errorf("the base URL is not of the form https://host/path: %.100q", raw)
@@ -201,11 +201,11 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	return u, nil
 }
 
-// credentials are shared by concurrent requests. Each of them may be the first to find them refused.
+// credentials are shared by concurrent requests. Any of these requests may be the first that the service refuses.
 type credentials struct {
 	mu        sync.RWMutex
 	version   int
-	good      int // the version that was last accepted, plus 1; 0: none, or it was refused since
+	good      int // the version that was last accepted, plus 1; 0: none, or refused since
 	authorize func(*http.Request)
 	reload    func() bool
 	beside    func() string                  // see [Options.Beside]
@@ -238,8 +238,8 @@ func (k *credentials) sign(r *http.Request) int {
 	return k.version
 }
 
-// renew reports whether there are newer credentials than the refused ones. If several requests are refused at once,
-// only the first reads them again.
+// renew reports whether there are newer credentials than the refused version. If several requests are refused at once,
+// only the first reads the credentials again.
 func (k *credentials) renew(refused int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -264,8 +264,8 @@ type question struct {
 	about subject
 }
 
-// send sends one request and reads its whole reply within a timeout. keys is the version of the credentials that it
-// used.
+// send sends one request and reads its whole reply within a timeout. keys is the version of the credentials on the
+// request.
 func (c *Client) send(ctx context.Context, q question, timeout time.Duration, m *memory) (body []byte, keys int,
 	f *failure) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -286,7 +286,7 @@ func (c *Client) send(ctx context.Context, q question, timeout time.Duration, m 
 }
 
 // exchange sends a request and decodes its reply, after removing credentials that the reply repeats. The failure may
-// still contain them.
+// still contain credentials.
 func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, m *memory) (body []byte, f *failure) {
 	c.requests.Add(1)
 	resp, err := c.transport.RoundTrip(req)
@@ -323,7 +323,7 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 	}
 	r.body, _ = hidden.Reply(r.body)
 	if j := judge(q.about, q.query, r); j.verdict != accepted {
-		r.body = []byte(hidden.Hide(string(r.body))) // a failure quotes parts of it
+		r.body = []byte(hidden.Hide(string(r.body))) // a failure quotes parts of the body
 		return nil, j.failure(q.about, r)
 	}
 	err = q.accept(r.body)
@@ -331,7 +331,8 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 		return r.body, nil
 	}
 	if clean := hidden.Hide(string(r.body)); clean != string(r.body) {
-		// The error quotes the reply, and may have cut it within a secret. So decode it again without the secrets.
+		// The error quotes the reply, and may have cut it within a secret. So decode the reply again without the
+		// secrets.
 		r.body = []byte(clean)
 		if err = q.accept(r.body); err == nil {
 			err = contractf("the reply repeats the credentials")
@@ -340,7 +341,7 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 	return nil, unread(r, err)
 }
 
-// secretsOf returns the secrets of a request's credentials, and of those of the other interface.
+// secretsOf returns the secrets in the credentials of a request and in the credentials of the other interface.
 func (k *credentials) secretsOf(req *http.Request) *redact.Secrets {
 	headers := []string{req.Header.Get("Authorization")}
 	if k.beside != nil {

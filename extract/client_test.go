@@ -127,7 +127,8 @@ func TestClient_ReadsCredentialsAgainOnce(t *testing.T) {
 	}
 }
 
-// Four days are read at once when the password changes. The first refused request reads it again for all of them.
+// TestClient_ReadsCredentialsAgainForAll: four days are read at once when the password changes. The first refused
+// request reads the new password for all of them.
 func TestClient_ReadsCredentialsAgainForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		password, reloads := "old", 0

@@ -14,7 +14,7 @@ type serviceClock struct {
 	at   time.Time // when it was received
 }
 
-// note records the Date of a reply that was received at the given time. Of several replies the one with the latest
+// note records the Date of a reply that was received at the given time. Of several replies, the reply with the latest
 // clock counts: a reply that comes from a proxy's cache or was delayed makes the clock seem slow.
 func (s *serviceClock) note(h http.Header, at time.Time) {
 	date, err := http.ParseTime(h.Get("Date"))

@@ -28,8 +28,8 @@ func (c *Client) Creative(ctx context.Context, id string) (Entity, error) {
 	return entity(ctx, c, KindCreative, "creative", id)
 }
 
-// creativeColumns leave out the date and the source, so the report has one row for each campaign and creative, or for
-// each name of a campaign.
+// creativeColumns leave out the date and the source, so the report has one row for each campaign and creative, or
+// several if the campaign had several names.
 var creativeColumns = schema.ReportNames(schema.IsOfCreative)
 
 // CreativeLine is one creative in the report, with unmodified values. It is valid as long as its page.
@@ -63,10 +63,10 @@ func (l *CreativeLine) place(column string) *Value {
 }
 
 // ReportCreatives walks the creatives in the spend report from one day to another, both included, in pages of pageSize
-// rows (0: [maxPageSize]): their texts, the names of their campaigns, and the addresses of their images, which no other
-// reply contains. The client must be the report's. A stated total may omit creatives without spend, so the rows are not
-// compared with it; only contradictions between the pages are errors. Nothing follows an error. A page is valid until
-// the next one is requested, see [Page].
+// rows (0: [maxPageSize]). A row has the creative's texts, the name of its campaign, and the addresses of its images,
+// which no other reply contains. The client must be the client of the report. A stated total may omit creatives without
+// spend, so the number of rows is not compared with the total; only contradictions between the pages are errors.
+// Nothing follows an error. A page is valid until the next page is requested, see [Page].
 func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, pageSize int) iter.Seq2[Page[CreativeLine],
 	error] {
 	q := paged[CreativeLine]{

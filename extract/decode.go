@@ -25,12 +25,12 @@ const (
 // report_reply in service.yaml. It is strict where a mistake would change numbers: it refuses invalid JSON, an object
 // with a key twice, bytes after the end, and a part that is missing or has another type, and names the place.
 //
-// In a row, a key with several values has all of them, see [Value.IsTwice]. No column accepts that, so only this value
-// is lost. So is a bare word such as NaN. A text is never refused: invalid UTF-8 and half a surrogate pair become
-// U+FFFD. The caller refuses rows that are not objects. Unknown keys are recorded; a key that states an error refuses
-// the reply.
+// If a row has a key several times, its value becomes a list of all values, see [Value.IsTwice]. No column accepts such
+// a list, so only this value is lost. A bare word, for example NaN, is lost in the same way. A text is never refused:
+// invalid UTF-8 and half a surrogate pair become U+FFFD. The caller refuses rows that are not objects. Unknown keys are
+// recorded; a key that states an error refuses the reply.
 //
-// The rows overwrite room, as far as it goes.
+// The rows overwrite the memory of room, as far as they fit.
 func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	a, err := decodeTokens(body, room, form)
 	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
@@ -47,7 +47,7 @@ type rowForm[T any] struct {
 	place   func(row *T, column string) *Value // nil for a column that the row does not have
 }
 
-// rowJSON, in place of a column, stands for the entire row.
+// rowJSON, in place of a column's name, stands for the entire row.
 const rowJSON = ""
 
 // column returns the column of a key; empty: the key is unknown.
@@ -63,7 +63,7 @@ type keyOrder []struct {
 	column string
 }
 
-// column returns [rowForm.column] of the key at a position in a row.
+// column returns the column of the key at a position in a row, from the cache or else from find.
 func (o *keyOrder) column(at int, name []byte, find func([]byte) string) string {
 	if at == len(*o) {
 		if at == maxColumns {
@@ -97,7 +97,7 @@ func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], 
 // replacement replaces bytes that are not UTF-8.
 const replacement = "\uFFFD"
 
-// answerOf reads the reply, its rows into room.
+// answerOf reads the reply, and its rows into room.
 func answerOf[T any](d *decoder, room []T, form rowForm[T]) (a pageReply[T], err error) {
 	if err := d.isObject(); err != nil {
 		return a, err
@@ -187,9 +187,9 @@ func (a *pageReply[T]) part(d *decoder, room []T, form rowForm[T], name []byte) 
 	return err
 }
 
-// unnamedPart records a key of a reply, or of its pagination, that the description does not name. If it states an
-// error, or that the rows are incomplete, the reply is refused with all its rows. If it states that more rows follow,
-// the page is not the last.
+// unnamedPart records a key of a reply, or of its pagination, that the description does not name. If the key states an
+// error, or that the rows are incomplete, the reply is refused with all its rows. If the key states that more rows
+// follow, the page is not the last.
 func (d *decoder) unnamedPart(s *service.Service, prefix string, name []byte) error {
 	if !d.recorded[prefix+string(name)] {
 		d.record(prefix, name, kindName(d.PeekKind()))
@@ -208,8 +208,8 @@ func (d *decoder) unnamedPart(s *service.Service, prefix string, name []byte) er
 	return nil
 }
 
-// lacksPart is the error for a reply without one of its parts. It names the line of the service file that gives the
-// part another name.
+// lacksPart returns the error for a reply without one of its parts. The error names the line of the service file that
+// gives the part another name.
 func lacksPart(part, line string, keys []string) error {
 	fields := map[string]Value{}
 	for _, key := range keys {
@@ -219,9 +219,9 @@ func lacksPart(part, line string, keys []string) error {
 		"SPENDSYNC_SERVICE_FILE", part, Keys(fields), line)
 }
 
-// rowsOf reads the rows. It allocates the slice of rows if room is too small, and nothing for a row.
+// rowsOf reads the rows. It allocates the slice of rows if room is too small; a single row costs no allocation.
 func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
-	// Each row has a brace. Texts may hold more, so this is an upper bound.
+	// Each row has a brace, and texts may have further braces, so the count is an upper bound.
 	rest := d.UnreadBuffer()
 	rows := room[:0]
 	if n := min(bytes.Count(rest, []byte{'{'}), len(rest)/20, maxPageRows); rows == nil || cap(rows) < n {
@@ -265,7 +265,7 @@ func rowOf[T any](d *decoder, row *T, form rowForm[T], keys *keyOrder) error {
 		if err != nil {
 			return err
 		}
-		// Slice the body: the decoder's own value is valid only until the next one.
+		// Slice the body: the decoder's own value is valid only until the next value is read.
 		end := int(d.InputOffset())
 		switch {
 		case *at == nil:

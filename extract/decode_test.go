@@ -21,7 +21,7 @@ import (
 )
 
 // FuzzDecodeSpend compares the decoder with encoding/json: apart from bare words, it accepts only valid JSON, with the
-// same number of rows and the same values. It always returns.
+// same number of rows and the same values. The decoder always returns.
 func FuzzDecodeSpend(f *testing.F) {
 	files, err := filepath.Glob("../testdata/pages/spend/*.json")
 	if err != nil {
@@ -54,7 +54,7 @@ func FuzzDecodeSpend(f *testing.F) {
 			body = listWords(body)
 		}
 		body = bytes.ToValidUTF8(body, []byte(replacement))
-		var top map[string]json.RawMessage // a struct would take "Data" for "data"
+		var top map[string]json.RawMessage // not a struct, because encoding/json would accept "Data" for "data"
 		dec := json.NewDecoder(bytes.NewReader(body))
 		if err := dec.Decode(&top); err != nil {
 			t.Fatalf("accepted what encoding/json refuses: %v", err)
@@ -85,13 +85,13 @@ func FuzzDecodeSpend(f *testing.F) {
 			if got := p.Items[i].JSON; string(got) != string(rows[i]) {
 				t.Fatalf("row %d is %q, want %q", i+1, got, rows[i])
 			}
-			spellings := map[string]int{} // keys of each column
+			spellings := map[string]int{} // number of keys per column
 			for key := range keysIn(rows[i]) {
 				spellings[spendForm(nil).column([]byte(key))]++
 			}
 			for _, column := range schema.ReportNames(schema.IsOfRow) {
 				if spellings[column] > 1 {
-					continue // all its values, unless they are equal
+					continue // the value is "twice: ", unless all values are equal
 				}
 				got, want := *p.Items[i].place(column), want[i][column]
 				if !bytes.Equal(got, want) || (got == nil) != (want == nil) {
@@ -117,7 +117,7 @@ func keysIn(object []byte) iter.Seq[string] {
 	}
 }
 
-// benchmarkPage returns a page of the size that the service sends.
+// benchmarkPage returns a page with rows of realistic size.
 func benchmarkPage(rows int) []byte {
 	out := make([]string, rows)
 	for i := range out {
@@ -182,7 +182,7 @@ func TestDayOf_IsADay(t *testing.T) {
 	}
 }
 
-// TestDayOf_TakesTheFormsOfTheServiceFile: a time with a zone is the day of Chicago that begins at it.
+// TestDayOf_TakesTheFormsOfTheServiceFile: a time with a zone stands for the Chicago day that begins at that time.
 func TestDayOf_TakesTheFormsOfTheServiceFile(t *testing.T) {
 	s, err := service.Default().With([]byte("times.days: [\"2006-01-02T15:04:05.000Z07:00\", 01/02/2006]\n"))
 	if err != nil {

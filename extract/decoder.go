@@ -23,7 +23,7 @@ type decoder struct {
 	recorded   map[string]bool // paths in unknown
 	notObjects []int           // rows that are not objects, from 1
 	failure    string          // the error that the reply states; empty: none
-	more       bool            // the reply states that more follows
+	more       bool            // the reply states that more rows follow
 }
 
 // newRowsDecoder returns a decoder of a report's reply, which must be UTF-8. It accepts duplicate keys.
@@ -104,8 +104,8 @@ func (d *decoder) columns() ([]string, error) {
 	return names, err
 }
 
-// pagination reads the position of the page among all pages. A number that is missing or is not a whole number from 0
-// becomes -1: it proves nothing, but refuses no row. A pagination that is not an object counts as absent.
+// pagination reads the position of the page among all pages. A number that is missing, negative or not whole becomes
+// -1, which proves nothing but refuses no row. A pagination that is not an object counts as absent.
 func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		if kind != 'n' {
@@ -160,8 +160,8 @@ func (d *decoder) currency(s *service.Service, key string) error {
 	return nil
 }
 
-// OtherCurrency returns the JSON of a currency that differs from the stored one; empty: it is the same, or the value
-// names none.
+// OtherCurrency returns the JSON of a currency that differs from the stored one; empty: the currency is the stored one,
+// or the value names no currency.
 func OtherCurrency(s *service.Service, v Value) string {
 	code, _ := v.Text()
 	if code = strings.TrimSpace(code); code == "" || strings.EqualFold(code, s.Text("currency.code")) {
@@ -203,7 +203,7 @@ func (d *decoder) unnamedColumns(columns []string, isColumn func([]byte) bool) {
 	}
 }
 
-// syntaxError describes where the JSON is invalid. It distinguishes a reply that is not JSON from one that has a
+// syntaxError describes where the JSON is invalid. It distinguishes a reply that is not JSON from a reply that has a
 // duplicate key.
 func (d *decoder) syntaxError(e *jsontext.SyntacticError) error {
 	if errors.Is(e, jsontext.ErrDuplicateName) {
@@ -215,7 +215,7 @@ func (d *decoder) syntaxError(e *jsontext.SyntacticError) error {
 	}
 }
 
-// kindName is the JSON type of a value, in words.
+// kindName returns the name of a JSON type.
 func kindName(k jsontext.Kind) string {
 	switch k {
 	case 'n':

@@ -15,12 +15,13 @@ var (
 	ErrAuth = errors.New("credentials refused")
 	// ErrUnavailable reports that the service could not be reached, or kept failing until the retry budget was used up.
 	ErrUnavailable = errors.New("service unavailable")
-	// ErrPage is the ErrUnavailable of a service that answered with pages for people until the retry budget ended.
+	// ErrPage is an ErrUnavailable: until the retry budget was used up, the service answered with HTML pages for
+	// people.
 	ErrPage = fmt.Errorf("pages in place of answers: %w", ErrUnavailable)
 	// ErrContract reports that the service answered in a form outside its description.
 	ErrContract = errors.New("outside the service's contract")
-	// ErrUnreachable reports that the requested day is older than the report's reach. It is an answer about that day,
-	// not a failure of the service.
+	// ErrUnreachable reports that the requested day is older than the report's reach. This error is an answer about the
+	// day, not a failure of the service.
 	ErrUnreachable = errors.New("beyond the reach of the report")
 )
 
@@ -28,14 +29,14 @@ var (
 type ReadError struct {
 	What      string // the object of the read, for example "spend 2026-03-08 page 3"
 	Reason    string // the last thing that went wrong
-	Status    int    // of the last reply; 0: none came
+	Status    int    // of the last reply; 0: no reply came
 	RequestID string // from the service; often empty
 	Attempts  int    // requests sent for this read
 	Err       error  // ErrAuth, ErrUnavailable, ErrPage, ErrContract, ErrUnreachable or ErrNotFound
 	Reply     []byte // the refused JSON; nil: none
 	Refusal   []byte // the body of a reply with status 400 to 499, without credentials; nil: none
 	Interface string // [Options.Name] of the client
-	Cause     error  // a network error, if no reply came; it may quote the URL, so show Reason instead
+	Cause     error  // a network error, if no reply came; may quote the URL, so show Reason instead
 
 	client *Client // nil: no request was sent
 }
@@ -44,7 +45,7 @@ type ReadError struct {
 // is right.
 func (e *ReadError) OthersAnswered() bool { return e.client != nil && e.client.Answered() }
 
-// Error describes the read and its last failure, with the ID by which an operator can look it up.
+// Error describes the read and its last failure, with the ID by which the service's operators can look up the request.
 func (e *ReadError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.What + ": " + e.Reason)
@@ -64,8 +65,8 @@ func (e *ReadError) Unwrap() error { return e.Err }
 var plainToTLS = regexp.MustCompile(`(?i)\bhttp request\b.*\bhttps (server|port)\b`)
 
 // DoubtsURL reports whether the base URL may be wrong: DNS has no such host, one side uses TLS and the other does not,
-// or the path does not exist (404). Each of these may also be a passing failure; only a URL that has worked before is
-// known to be right.
+// or the path does not exist (404). Each of the three may also be a passing failure. Only a URL that has worked before
+// is known to be right.
 func (e *ReadError) DoubtsURL() bool {
 	if network, ok := errors.AsType[*net.OpError](e.Cause); ok && network.Op == "proxyconnect" {
 		return false // about the proxy's URL
@@ -81,13 +82,14 @@ func (e *ReadError) DoubtsURL() bool {
 type UnprovenError struct {
 	What   string // the object of the walk, for example "spend 2026-03-08"
 	Reason string // for example "total changed from 812 to 811"
-	Reply  []byte // the page that shows it; nil: none does
+	Reply  []byte // the page that shows the reason; nil: no single page does
 }
 
 // Error returns the object of the walk and the reason.
 func (e *UnprovenError) Error() string { return e.What + ": " + e.Reason }
 
-// ReleaseReply returns the reply that an error holds, and removes it from the error, which lives as long as the run.
+// ReleaseReply returns the reply that an error holds, and removes the reply from the error, because errors live as long
+// as the run.
 func ReleaseReply(err error) (reply []byte) {
 	if e, ok := errors.AsType[*ReadError](err); ok {
 		reply, e.Reply = e.Reply, nil
@@ -111,10 +113,10 @@ func ReleaseRefusal(err error) (status int, body []byte) {
 // replyError describes where a reply differs from the service's description.
 type replyError struct {
 	reason string
-	// notJSON: the body is not a JSON document, for example a proxy's error page or a body that was cut off. Such a
-	// failure may pass, and so may an error that the service states; a wrong shape does not.
+	// notJSON means that the body is not a JSON document, for example a proxy's error page or a body that was cut off.
+	// Such a failure may pass, and so may an error that the service states; a wrong shape does not.
 	notJSON bool
-	isError bool // it states an error
+	isError bool // the reply states an error
 }
 
 func (e *replyError) Error() string { return e.reason + ": " + ErrContract.Error() }

@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// Read one day of the spend report from the simulated service. The walk ends without an error only if its pages are
+// Read one day of the spend report from the simulated service. The walk ends without an error only if the pages are
 // proven to be the complete day.
 func Example() {
 	service := adsim.New(adsim.Config{Seed: 7, RowsPerDay: 100})
@@ -35,7 +35,7 @@ func Example() {
 	rows, pages := 0, 0
 	for page, err := range client.Spend(context.Background(), extract.SpendQuestion{Day: day, PageSize: 40}, &seen) {
 		if err != nil {
-			log.Fatal(err) // what was read so far is not proven
+			log.Fatal(err) // the rows read so far are not proven
 		}
 		rows, pages = rows+len(page.Items), pages+1
 	}

@@ -44,7 +44,7 @@ func unanswered(c *Client, req *http.Request, err error, timeout time.Duration) 
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case badCertificate || noTLS:
-		f.retry = retryNever // another host than the service answered, and will again
+		f.retry = retryNever // another host answered in place of the service, and will again
 	case errors.Is(err, context.DeadlineExceeded):
 		f.timedOut = true
 		err = fmt.Errorf("no complete reply within %v", timeout.Round(min(time.Second, max(timeout/100, 1))))
@@ -84,8 +84,8 @@ func (j judgment) failure(about subject, r received) *failure {
 	return f.showing(r, j.says == "")
 }
 
-// unread returns the failure of an accepted reply whose body could not be used. It may pass if the body is not a JSON
-// document, or states an error of the service.
+// unread returns the failure of an accepted reply whose body could not be used. The failure may pass if the body is not
+// a JSON document, or states an error of the service.
 func unread(r received, err error) *failure {
 	j := judgment{verdict: outside}
 	e, ok := errors.AsType[*replyError](err)
@@ -104,7 +104,8 @@ func unread(r received, err error) *failure {
 	return f.showing(r, ok && e.notJSON)
 }
 
-// showing appends the beginning of a reply that is not JSON to the reason; a null has no more to show.
+// showing appends the beginning of a reply that is not JSON to the reason, except of a null, which the reason names
+// already.
 func (f *failure) showing(r received, notJSON bool) *failure {
 	if encoding := r.header.Get("Content-Encoding"); notJSON && encoding != "" {
 		f.reason += ", content-encoding " + quote([]byte(encoding), 40)
@@ -117,8 +118,8 @@ func (f *failure) showing(r received, notJSON bool) *failure {
 
 var requestIDText = regexp.MustCompile(`(?i)request[ _-]?id["']?\s*[:=#]?\s*["']?([A-Za-z0-9][A-Za-z0-9_.-]{3,63})`)
 
-// requestID returns the ID by which the service's operators find the request: from a header, from the JSON of an error,
-// or from its text.
+// requestID returns the ID by which the service's operators find the request: from a header, or from the JSON or the
+// text of an error.
 func requestID(h http.Header, body []byte) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "Service-Request-Id", "X-Amzn-Requestid", "Cf-Ray"} {
 		if m := requestIDText.FindStringSubmatch("request id " + h.Get(name)); m != nil {
@@ -146,8 +147,8 @@ func quote(b []byte, n int) string {
 	return text
 }
 
-// printable makes a text fit on a line without quotes, for example a JSON value or a sentence: it escapes what is not
-// printable, and cuts the text after about n bytes.
+// printable makes a text fit on a line without quotes, for example a JSON value or a sentence. It escapes characters
+// that are not printable, and cuts the text after about n bytes.
 func printable[B []byte | Value | string](text B, n int) string {
 	var b strings.Builder
 	for _, r := range string(text[:min(n, len(text))]) {

@@ -20,13 +20,12 @@ import (
 	"spendsync/schema"
 )
 
-// roundTrip is a service in this process, without sockets, so that time can be
-// simulated around it.
+// roundTrip is a service in this process, without sockets, so that tests can simulate time.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answerWith is a reply; headers come as name, value, name, value.
+// answerWith returns a reply; headers are name, value, name, value and so on.
 func answerWith(status int, body string, headers ...string) (*http.Response, error) {
 	h := http.Header{}
 	for i := 0; i < len(headers); i += 2 {
@@ -57,7 +56,7 @@ func newTestClient(t *testing.T, rt http.RoundTripper, more ...func(*Options)) *
 
 var testDay = schema.NewDate(2026, time.March, 8)
 
-// line is row i of a day, as the service spells it.
+// line returns row i of a day, in JSON as the service writes it.
 func line(i int) string {
 	return fmt.Sprintf(`{"date":"2026-03-08","campaign_id":"C1000001","campaign_name":"Spring",`+
 		`"creative_id":"C1000001-%03d",`+
@@ -90,8 +89,8 @@ func pageOf(rows []string, pagination string) string {
 	return body + "}"
 }
 
-// report is a service that pages these rows as the description states. twist, if set, may change a page's body; it
-// receives the page's number and the number of requests for it, both from 1.
+// report is a service that sends rows in pages, as the description states. twist, if set, may change the body of a
+// page. It receives the number of the page and the number of requests for that page, both from 1.
 type report struct {
 	rows  []string
 	twist func(page, try int, body string) string
@@ -151,7 +150,7 @@ func cloned[T any](p Page[T]) Page[T] {
 	return p
 }
 
-// sources are the source ids of the rows, in order.
+// sources returns the source IDs of the rows, in order.
 func sources(pages []Page[SpendLine]) string {
 	var ids []string
 	for _, p := range pages {
@@ -170,7 +169,7 @@ func check[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// wantError requires an error of a kind whose text holds all parts.
+// wantError requires an error of the given kind, whose text contains all parts.
 func wantError(t *testing.T, err, kind error, parts ...string) {
 	t.Helper()
 	if !errors.Is(err, kind) {
@@ -186,7 +185,7 @@ func wantError(t *testing.T, err, kind error, parts ...string) {
 	}
 }
 
-// brokenBody returns its content and then an error; nil: a normal end.
+// brokenBody returns a reader of body that ends with the error then; nil: with io.EOF.
 func brokenBody(body string, then error) io.ReadCloser {
 	return io.NopCloser(io.MultiReader(bytes.NewReader([]byte(body)), errorReader{then}))
 }
@@ -195,7 +194,7 @@ type errorReader struct{ err error }
 
 func (r errorReader) Read([]byte) (int, error) { return 0, cmp.Or(r.err, io.EOF) }
 
-// stalledBody never returns another byte; it ends with the request.
+// stalledBody returns head and then blocks until the request is canceled.
 type stalledBody struct {
 	r    *http.Request
 	head io.Reader
@@ -211,7 +210,7 @@ func (b stalledBody) Read(p []byte) (int, error) {
 
 func (b stalledBody) Close() error { return nil }
 
-// dayOf walks the report of a day. If its pages do not add up, or a key comes twice, the walk ends with an
+// dayOf walks the report of a day. If its pages do not add up, or two rows have the same key, the walk ends with an
 // [*UnprovenError].
 func dayOf(ctx context.Context, c *Client, day schema.Date, size int) iter.Seq2[Page[SpendLine], error] {
 	return func(yield func(Page[SpendLine], error) bool) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// FuzzPages: from two replies to the two pages of a day, the walk returns either complete rows of that day, each once,
-// or an error of a known kind.
+// FuzzPages: whatever two replies the service sends as the pages of a day, the walk returns the rows of that day, each
+// once, or an error of a known kind.
 func FuzzPages(f *testing.F) {
 	rows := lines(5)
 	f.Add([]byte(pageOf(rows[:3], placed(1, 3, 5, 2))), []byte(pageOf(rows[3:], placed(2, 3, 5, 2))))
@@ -58,8 +58,7 @@ func FuzzPages(f *testing.F) {
 	})
 }
 
-// FuzzTotals: a reply gives totals for the days asked for, or says why there are
-// none, or is outside the contract.
+// FuzzTotals: any reply leads to totals for the requested days, to a reason why there are none, or to ErrContract.
 func FuzzTotals(f *testing.F) {
 	f.Add([]byte(`{"columns":["date","total_spend","clicks"],"data":[{"date":"2026-03-08","total_spend":1.25,` +
 		`"clicks":5}],"pagination":{"page":1,"page_size":1000,"total_rows":1,"total_pages":1}}`))
@@ -131,8 +130,8 @@ func FuzzEntities(f *testing.F) {
 	})
 }
 
-// FuzzErrorBody: whatever an error's body and headers hold, the read ends with an
-// error on one line, of the kind that the status says, without the credentials.
+// FuzzErrorBody: for any body and headers of an error reply, the read ends with an error of the kind that belongs to
+// the status. Its text is one line, without the credentials.
 func FuzzErrorBody(f *testing.F) {
 	f.Add(uint16(400), "start_date cannot be more than 32 days before today", "", "")
 	f.Add(uint16(500), `{"error":{"message":"open-sesame","request_id":"req_YW5uOm9wZW4tc2VzYW1l"}}`,

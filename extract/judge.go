@@ -18,7 +18,7 @@ type verdict int
 const (
 	accepted   verdict = iota // its body may be read
 	limited                   // the service answers no more for now
-	failing                   // the service fails, or a proxy before it
+	failing                   // the service, or a proxy in front of it, fails
 	page                      // status 200 with a page for people: a login, or maintenance
 	cut                       // the body is not a JSON document, and may have been cut off
 	refused                   // the service refuses the question
@@ -35,10 +35,11 @@ const (
 	retryNever retry = iota
 	retryOnce
 	retryBriefly  // [fewRetries] times
-	retryInBudget // until the client's patience is used up
+	retryInBudget // until the retry budget is used up
 )
 
-// ends maps a verdict to the kind of the read's error, and to how often the request is sent again before that.
+// ends maps a verdict to the kind of the read's error, and to how often the request is sent again before the read
+// fails.
 var ends = map[verdict]struct {
 	kind  error
 	retry retry
@@ -54,7 +55,7 @@ var ends = map[verdict]struct {
 	outside:    {ErrContract, retryNever},
 }
 
-// subject is the subject of a question. It decides what some refusals mean.
+// subject is what a question is about. The meaning of some refusals depends on it.
 type subject int
 
 const (
@@ -81,12 +82,12 @@ type judgment struct {
 }
 
 // judge classifies a reply by its status, its headers and its body. The body of an accepted reply may still be
-// unusable; its decoder finds that out.
+// unusable, which only its decoder finds out.
 //
 // The forms of errors are those of the service's description: an object with a member error, which is a text or an
 // object with code and message. An entity does not exist only if the service's own error code says so, with any status
 // from 400 to 499; the page of a proxy or a web framework's "no such route" does not count. A limit is recognized with
-// any status, by a Retry-After header or by its words.
+// any status, by a Retry-After header or by the words of the error.
 func judge(about subject, asked url.Values, r received) judgment {
 	stated := errorIn(r.body, r.status)
 	j := judgment{says: stated.text, pause: retryAfter(r.header, r.at)}
@@ -106,7 +107,7 @@ func judge(about subject, asked url.Values, r received) judgment {
 		j.verdict = refused
 	case isPage(r.body):
 		j.verdict = page
-	case !beginsJSON(r.body): // the words of a proxy before the service, or an empty body
+	case !beginsJSON(r.body): // the words of a proxy in front of the service, or an empty body
 		j.verdict = failing
 	}
 	return j
@@ -128,14 +129,14 @@ func refusal(about subject, asked url.Values, r received, stated statedError) (v
 	return refused, named(asked, text)
 }
 
-// hasWholeBody reports whether a reply with this status is the complete answer: 202 means that it is not ready yet, 204
-// and 205 have no body, and 206 is only a part.
+// hasWholeBody reports whether a reply with this status is the complete answer: 202 means that the answer is not ready
+// yet, 204 and 205 have no body, and 206 is only a part.
 func hasWholeBody(status int) bool {
 	return status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
 }
 
-// beyondReach matches the refusal "start_date cannot be more than 32 days before today", also from a service that
-// reaches a few days less far back.
+// beyondReach matches the refusal "start_date cannot be more than 32 days before today", also with a reach that is a
+// few days shorter.
 var beyondReach = regexp.MustCompile(`(?i)start_date cannot be more than (2[89]|3[0-2]) days before today`)
 
 // limitWords match the refusals that pass: a rate limit, or maintenance.
@@ -154,7 +155,7 @@ func isLimit(text string) bool { return limitWords.MatchString(text) && !sizeWor
 
 // named returns the parameter or column of a question that the text of a refusal complains about; empty: none. The
 // column date never counts, because errors about a range of days mention it. HTML is not an answer of the service, so
-// its words do not count either.
+// words in HTML do not count either.
 func named(asked url.Values, text string) string {
 	if isPage([]byte(text)) {
 		return ""
@@ -230,13 +231,14 @@ func errorIn(body []byte, status int) (e statedError) {
 	return e
 }
 
-// statesError reports whether the value of a member error states one: null, false, 0 and empty values do not.
+// statesError reports whether the value of a member named error states an error: null, false, 0 and empty values do
+// not.
 func statesError(v Value) bool {
 	none := []string{"false", "0", `""`, "{}", "[]"}
 	return !v.Null() && !slices.Contains(none, string(bytes.Join(bytes.Fields(v), nil)))
 }
 
-// textOf returns the first text under some keys.
+// textOf returns the first text under some keys that is not empty.
 func textOf(fields map[string]Value, keys ...string) string {
 	for _, key := range keys {
 		if text, _ := fields[key].Text(); text != "" {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestJudge holds each form of a reply to what it is.
+// TestJudge checks the verdict on each form of a reply.
 func TestJudge(t *testing.T) {
 	const (
 		notFound = `{"error":{"code":"not_found","message":"no such campaign","request_id":"r1"}}`
@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 		{status: 200, body: `{"error":false,"errors":[ ],"id":"C1"}`, want: accepted},
 		{status: 200, body: `{"status":"low","message":"add funds","available_balance":1}`, want: accepted},
 		{status: 200, body: `{"data":[` + strings.Repeat(`{"error":"x"},`, 400) + `{}],"error":"x"}`,
-			want: accepted}, // by its reader
+			want: accepted}, // its decoder finds the error
 		{status: 200, header: "Retry-After: 5", body: `{}`, want: limited},
 
 		{status: 200, body: `{"error":"no backend"}`, want: refused},
@@ -47,7 +47,7 @@ func TestJudge(t *testing.T) {
 		{status: 200, body: `{"error":{"code":"x","message":"Slow down"},"meta":{"n":1}}`, want: limited},
 		{status: 200, body: "Service Unavailable", want: failing},
 		{status: 200, body: "", want: failing},
-		{status: 200, body: " null\n", want: accepted}, // its reader refuses it
+		{status: 200, body: " null\n", want: accepted}, // its decoder refuses the null
 		{status: 200, body: "<html>sign in</html>", want: page},
 
 		{status: 429, want: limited},

@@ -9,16 +9,16 @@ import (
 // limitWindow is a minute plus a margin for clocks that run at different speeds.
 const limitWindow = time.Minute + 250*time.Millisecond
 
-// limiter limits the requests so that no window of 60 seconds has more than the limit, even by the service's clock. A
-// request arrives at the service somewhere between its sending and its end, so it counts from its sending until a
-// minute after its end. If only sending times counted, a slow request could arrive together with those of the next
-// minute.
+// limiter limits the requests so that no window of 60 seconds has more than the limit, not even by the service's clock.
+// A request arrives at the service somewhere between its sending and its end, so it counts from its sending until a
+// minute after its end. If only sending times counted, a slow request could arrive together with the requests of the
+// next minute.
 //
-// It cannot see that net/http repeats a request by itself, which happens when the server closed an idle connection
-// before it answered anything.
+// The limiter cannot count the requests that net/http repeats by itself. That happens when the server closed an idle
+// connection before it answered anything.
 type limiter struct {
 	limit int
-	// turn is held by the first waiter; the others queue for it.
+	// The first waiter holds turn; other waiters queue for it.
 	turn chan struct{}
 	// moved tells the first waiter that a request ended.
 	moved chan struct{}
@@ -65,7 +65,7 @@ func (l *limiter) acquire(ctx context.Context) error {
 	}
 }
 
-// tryAcquire takes a place, or returns when the next one becomes free.
+// tryAcquire reserves the place of one request, or returns the time at which a place becomes free.
 func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,8 +84,8 @@ func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	return l.ended[0].Add(limitWindow), false
 }
 
-// waitsUntil returns when the first waiting request may be sent; the zero time if no request waits, or if that is not
-// known.
+// waitsUntil returns when the first waiting request may be sent; the zero time if no request waits, or if the time is
+// unknown.
 func (l *limiter) waitsUntil() time.Time {
 	if l == nil || len(l.turn) == 0 {
 		return time.Time{}

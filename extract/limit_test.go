@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// checkWindows asserts that no window of 60 seconds holds more requests than
-// the limit, and says how many the fullest holds.
+// checkWindows asserts that no window of 60 seconds has more requests than the limit. It returns the largest number in
+// a window.
 func checkWindows(t *testing.T, arrived []time.Time, limit int) (fullest int) {
 	t.Helper()
 	slices.SortFunc(arrived, time.Time.Compare)
@@ -30,8 +30,8 @@ func checkWindows(t *testing.T, arrived []time.Time, limit int) (fullest int) {
 	return fullest
 }
 
-// Many workers, requests that take from nothing to a minute and arrive at any
-// moment of it, failures with retries: no window holds more than the limit.
+// TestLimiter_HoldsInEveryWindow: no window has more requests than the limit. There are many workers, and failures with
+// retries. A request takes up to a minute, and arrives at any moment of that time.
 func TestLimiter_HoldsInEveryWindow(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -43,7 +43,7 @@ func TestLimiter_HoldsInEveryWindow(t *testing.T) {
 		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 			mu.Lock()
 			travel, work := time.Duration(0), time.Duration(random.IntN(300))*time.Millisecond
-			if random.IntN(10) == 0 { // a slow way or slow work
+			if random.IntN(10) == 0 { // a slow network or a slow service
 				travel, work = time.Duration(random.IntN(20_000))*time.Millisecond,
 					time.Duration(random.IntN(20_000))*time.Millisecond
 			}
@@ -82,8 +82,7 @@ func TestLimiter_HoldsInEveryWindow(t *testing.T) {
 		}
 		check(t, "requests", int64(len(arrived)), c.Stats().Requests)
 		check(t, "retries were among them", c.Stats().Retries > 0, true)
-		// Requests that travel keep their place longer, so somewhat slower than the
-		// limit is right.
+		// A slow request occupies its place for longer, so the total is somewhat slower than the limit.
 		if ideal := time.Duration(len(arrived)/limit) * time.Minute; time.Since(start) > ideal*3/2 {
 			t.Errorf("took %v, the limit alone would take %v", time.Since(start), ideal)
 		}
@@ -92,10 +91,10 @@ func TestLimiter_HoldsInEveryWindow(t *testing.T) {
 
 func isContract(err error) bool {
 	e, ok := err.(*ReadError)
-	return ok && e.Err == ErrContract // three replies in a row that were no JSON
+	return ok && e.Err == ErrContract // three consecutive replies were not JSON
 }
 
-// TestClient_WaitsUntil: a client knows until when its requests wait, for its own limit and for a pause that the
+// TestClient_WaitsUntil: a client knows how long its requests wait for the limit per minute, and for a pause that the
 // service asked for.
 func TestClient_WaitsUntil(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

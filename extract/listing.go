@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ErrNotFound means that the account has nothing under the requested ID, or that its key may not see it: the body is an
-// error in the service's own form, with the code not_found. A 404 of any other form is [ErrContract].
+// ErrNotFound means that the account has nothing under the requested ID, or that the API key may not see it: the body
+// is an error in the service's own form, with the code not_found. A 404 of any other form is [ErrContract].
 var ErrNotFound = errors.New("not found")
 
 // Listing is the result of a walk over a list: each ID once, newest first.
@@ -20,7 +20,7 @@ type Listing struct {
 	// Complete reports that the listing has every entry that existed from the first page to the last. Only then does
 	// the absence of an entry mean anything.
 	Complete bool
-	Why      string // why it is not complete
+	Why      string // why the listing is not complete
 }
 
 // The bounds of a list, by the service's description, and the bound of our attempts.
@@ -33,19 +33,20 @@ const (
 
 // lister reads one list to its end, and proves that it skipped no entry.
 //
-// The list is newest first and is read by offset, so it may shift while it is read. If an entry is created, it shifts
-// down, and an entry comes again on the next page. If an entry is deleted, it shifts up, and an entry is skipped, which
-// is worse, because an entry that is skipped twice counts as deleted. So each page starts with the last entry of the
-// previous page: the offset advances by one less than a page. As long as that entry is found again, anywhere on the
-// page, no entry before it was skipped. If it is not found, the list is read again. This costs one request in a
-// hundred. Reading every list twice would double the requests and prove less.
+// The list is newest first and is read by offset, so its entries may shift while it is read. If an entry is created,
+// the entries after it shift down, and one of them comes again on the next page. If an entry is deleted, the entries
+// after it shift up, and one of them is skipped. That is worse, because an entry that is skipped twice counts as
+// deleted. So each page starts with the last entry of the previous page: the offset advances by one less than a page.
+// As long as that entry is found again, anywhere on the page, no entry before it was skipped. If that entry is not
+// found, the list is read again. The overlap costs one request in a hundred. Reading every list twice would double the
+// requests and prove less.
 //
-// A list ends with a page that has no new entry, or with a page that is not full, if as many entries came as the total
-// that the reply states.
+// The end of a list is proven by a page without any entry except the repeated one. If the reply states a total, a page
+// that is not full proves the end, too, once as many entries came as the total.
 //
-// The lister cannot see that an entry changes its place in the order. If a list is too long for offsets and is read
-// status by status, it cannot see either that an entry changes its status, unless the service states the total of the
-// whole list.
+// The lister cannot detect that an entry changes its place in the order. A list that is too long for offsets is read
+// status by status. In such a list it cannot detect that an entry changes its status, unless the service states the
+// total of the whole list.
 type lister struct {
 	c        *Client
 	resource resource
@@ -55,7 +56,7 @@ type lister struct {
 	statuses []string
 }
 
-// passage is one walk over a list, to its end or as far as it goes.
+// passage is the result of one walk over a list.
 type passage struct {
 	entities []Entity
 	seen     map[string]bool
@@ -75,7 +76,7 @@ const (
 	unrecognized                   // an entry is not recognized
 )
 
-// list reads the entire list or, if it is too long for offsets, reads it status by status.
+// list reads the entire list. A list that is too long for offsets is read status by status.
 func (l *lister) list(ctx context.Context) (Listing, error) {
 	p, err := l.untilStable(ctx, l.statuses)
 	if err == nil && p.end == endless {
@@ -87,8 +88,8 @@ func (l *lister) list(ctx context.Context) (Listing, error) {
 	return Listing{Entities: p.entities, Complete: p.end == complete, Why: p.why}, nil
 }
 
-// byStatus reads the list one status at a time, and adds the entries to those that a walk over all statuses saw. It
-// compares their number with the total of the whole list, if the service states one.
+// byStatus reads the list one status at a time, and adds the entries to all, the result of a walk over all statuses. It
+// compares the number of entries with the total of the whole list, if the service states a total.
 func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	whys := []string{}
 	for _, status := range l.statuses {
@@ -112,8 +113,8 @@ func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	return all, nil
 }
 
-// untilStable repeats the walk until one is complete or the attempts are used up. If none is complete, it returns the
-// entries that any of them saw.
+// untilStable repeats the walk until a walk is complete or the attempts are used up. If no walk is complete, it returns
+// the entries that any of the walks saw.
 func (l *lister) untilStable(ctx context.Context, statuses []string) (passage, error) {
 	var before passage
 	for restarts := 0; ; restarts++ {
@@ -133,7 +134,7 @@ func (l *lister) untilStable(ctx context.Context, statuses []string) (passage, e
 // walk reads the pages of the list, once.
 func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 	p := passage{seen: map[string]bool{}, total: -1}
-	last := "" // the entry that the next page begins with
+	last := "" // the entry that the next page must contain
 	for offset := 0; ; {
 		part, err := l.page(ctx, statuses, offset, &p)
 		if err != nil {
@@ -153,7 +154,8 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 	}
 }
 
-// hasEnded reports whether the walk ends with the page at an offset, and records how. news: the page had new entries.
+// hasEnded reports whether the walk ends with the page at an offset, and records how. The parameter news is whether the
+// page had new entries.
 func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 	n := part.shown
 	switch {
@@ -173,7 +175,7 @@ func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 	return true
 }
 
-// next returns the offset of the next page, and the entry that it must contain; empty: any.
+// next returns the offset of the next page, and the entry that the next page must contain; empty: any entry will do.
 func (part listPage) next(offset int) (next int, last string) {
 	switch n := part.shown; {
 	case n == 1: // the offset has to move on
@@ -209,7 +211,7 @@ func (l *lister) page(ctx context.Context, statuses []string, offset int, p *pas
 	return part, nil
 }
 
-// add adds the new ones of some entries.
+// add adds those entries that the passage does not have yet.
 func (p *passage) add(entries []Entity) {
 	for _, e := range entries {
 		if !p.seen[e.ID] {
@@ -219,8 +221,8 @@ func (p *passage) add(entries []Entity) {
 	}
 }
 
-// entity requests a creative, a campaign, or a part of a campaign. path is the name of its path in the service file,
-// and id is that of the creative or the campaign.
+// entity requests a creative, a campaign, or a part of a campaign. The parameter path names the path in the service
+// file, and id is the ID of the creative or the campaign.
 func entity(ctx context.Context, c *Client, kind, path, id string) (Entity, error) {
 	idKind := "campaign"
 	if kind == KindCreative {

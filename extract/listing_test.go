@@ -15,15 +15,15 @@ type catalogue struct {
 	ids    []string
 	status func(id string) string // nil: all are active
 	totals bool
-	shown  bool                  // the total counts the entries of the page
-	atMost int                   // entries a page, whatever is asked for; 0: as asked
+	shown  bool                  // the total is the number of entries on the page
+	atMost int                   // entries per page, whatever limit is requested; 0: as requested
 	stuck  bool                  // the offset is ignored
 	before func(request int)     // called before each reply; requests count from 1
-	twist  func(string, *string) // may change a reply's body, by the query
+	twist  func(string, *string) // receives the query, and may change the reply's body
 	asked  []string              // status and offset of each request
 }
 
-// numbered are n campaigns, newest first.
+// numbered returns the IDs of n campaigns, newest first.
 func numbered(n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
@@ -108,8 +108,8 @@ func idsOf(l Listing) []string {
 
 const everyStatus = "active,paused,archived,rejected"
 
-// A service may keep its pages smaller than was asked: without a total a page that is not
-// full is no end.
+// TestCampaigns_ProvesItsEndWithoutATotal: a service may send smaller pages than requested. So without a total, a page
+// that is not full does not prove the end.
 func TestCampaigns_ProvesItsEndWithoutATotal(t *testing.T) {
 	for _, n := range []int{7, 10, 25, 33, 60} {
 		s := &catalogue{ids: numbered(n)}
@@ -135,7 +135,7 @@ func TestCampaigns_GivesUpOnAListThatNeverRests(t *testing.T) {
 	s.before = func(int) { s.remove(s.ids[0]) }
 	l := s.list(t)
 	check(t, "complete", l.Complete, false)
-	check(t, "requests", len(s.asked), 8) // four readings that end on their second page
+	check(t, "requests", len(s.asked), 8) // four walks that end on their second page
 	if !strings.HasPrefix(l.Why, "the list moved while it was read: at offset 99 C1000") {
 		t.Errorf("why %q", l.Why)
 	}
@@ -204,7 +204,8 @@ func TestClient_SaysWhatIsNotThere(t *testing.T) {
 	wantError(t, err, ErrNotFound, "creative C1000001-001: ")
 }
 
-// An ID of the report may be anything; it does not become part of a path.
+// TestClient_AsksForNothingUnderAnOddID: an ID in the report may be any text. An ID that is not valid never becomes
+// part of a path.
 func TestClient_AsksForNothingUnderAnOddID(t *testing.T) {
 	c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
 		t.Errorf("asked %s", r.URL)
@@ -220,7 +221,8 @@ func TestClient_AsksForNothingUnderAnOddID(t *testing.T) {
 	}
 }
 
-// An entry that is not a campaign costs no other, and the list is not complete.
+// TestCampaigns_OneEntryDoesNotCostTheList: an entry that is not a campaign does not affect other entries, but the list
+// is not complete.
 func TestCampaigns_OneEntryDoesNotCostTheList(t *testing.T) {
 	c := newTestClient(t,
 		roundTrip(status(200, `{"campaigns":[{"id":"C1000001"},{"id":1.7},{"id":"C1000003"}],"total":3}`)))

@@ -27,8 +27,8 @@ type Page[T any] struct {
 	Fingerprint string       // see [Fingerprint]
 }
 
-// Fingerprint returns the SHA-256 of a reply's body, together with the version of the rules by which it is decoded:
-// equal fingerprints give equal rows.
+// Fingerprint returns the SHA-256 of a reply's body, together with the version of the rules for decoding: equal
+// fingerprints give equal rows.
 func Fingerprint(s *service.Service, body []byte) string {
 	return fmt.Sprintf("%s:%s%x", schema.ReplyRules, s.Mark(), sha256.Sum256(body))
 }
@@ -36,7 +36,7 @@ func Fingerprint(s *service.Service, body []byte) string {
 // UnknownKey is a key in a reply that the service's description does not name.
 type UnknownKey struct {
 	Path string // for example "data[].brand_new"
-	Type string // JSON type of its first value; "column": only the list of columns has it
+	Type string // JSON type of its first value; "column": only the list of columns has the key
 }
 
 // paged is a question whose answer comes in pages.
@@ -70,8 +70,8 @@ type room[T any] struct {
 // pagination is the position of a page among all pages.
 type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 
-// pages walks the pages of a question up to the last one that they state, and puts what they state about their
-// completeness into seen. Nothing follows an error.
+// pages requests the pages of a question, up to the last page that they state. It stores in seen what the pages state
+// about their completeness. Nothing follows an error.
 func pages[T any](ctx context.Context, c *Client, q paged[T], seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		var r room[T]
@@ -99,7 +99,7 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], seen *Evidence) it
 	}
 }
 
-// prove walks stored replies as [pages] walks requested ones.
+// prove walks stored replies in the way in which [pages] walks requested pages.
 func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error], seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		w := newWalk(q)
@@ -140,7 +140,7 @@ func asPage[T any](n int, a *pageReply[T], s *service.Service, body []byte) Page
 	return p
 }
 
-// withReply adds a copy of the page to the error that it caused.
+// withReply adds a copy of a page to the error that the page caused.
 func withReply(err error, page []byte) error {
 	if e, ok := errors.AsType[*UnprovenError](err); ok {
 		e.Reply = bytes.Clone(page)

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// scripted is a service that answers page n with the nth body, and has no rows behind the last.
+// scripted returns a service that answers page n with the nth body. It has no rows after the last body.
 func scripted(bodies ...string) *report {
 	return &report{rows: lines(50), twist: func(page, _ int, _ string) string {
 		if page > len(bodies) {
@@ -78,7 +78,7 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 	}
 }
 
-// TestSpend_AValueCostsItself: a key with two values, and a word where JSON has a value, cost this value alone.
+// TestSpend_AValueCostsItself: if a key has two values, or a value is a bare word, only this value is lost.
 func TestSpend_AValueCostsItself(t *testing.T) {
 	paged := func(row string) string { return pageOf([]string{line(1), row}, placed(1, 3, 2, 1)) }
 	row := func(old, new string) string { return paged(strings.Replace(line(2), old, new, 1)) }
@@ -139,7 +139,7 @@ func TestSpend_BoundsUnknownKeys(t *testing.T) {
 	check(t, "short", len(got[0].Unknown[0].Path) < 120, true)
 }
 
-// TestSpend_WalksThePagesThatAreStated, one request each, and gathers what they state.
+// TestSpend_WalksThePagesThatAreStated: the walk sends one request for each stated page, and collects the evidence.
 func TestSpend_WalksThePagesThatAreStated(t *testing.T) {
 	s := &report{rows: lines(7)}
 	var seen Evidence
@@ -156,7 +156,8 @@ func TestSpend_WalksThePagesThatAreStated(t *testing.T) {
 		"include_creatives=true&page=2&page_size=3&start_date=2026-03-08")
 }
 
-// TestSpend_SaysWhatDoesNotAddUp: the pages are walked all the same, and the caller weighs them.
+// TestSpend_SaysWhatDoesNotAddUp: a contradiction between the pages does not end the walk. It is recorded for the
+// caller.
 func TestSpend_SaysWhatDoesNotAddUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		bodies  []string
@@ -210,7 +211,7 @@ func TestSpend_SaysWhatDoesNotAddUp(t *testing.T) {
 	}
 }
 
-// TestSpend_ARefusalNamesItsCure: the line of the columns, or the variable of the page's size.
+// TestSpend_ARefusalNamesItsCure: the error names the line report.columns, or the variable for the page size.
 func TestSpend_ARefusalNamesItsCure(t *testing.T) {
 	for text, want := range map[string]string{
 		"unknown column: impressions":  "report.columns of SPENDSYNC_SERVICE_FILE",

@@ -2,10 +2,10 @@ package extract
 
 import "spendsync/extract/service"
 
-// The kinds of entities that belong to a campaign; the others, me, limits and balance, belong to the account.
+// The kinds of entities that belong to a campaign. The kinds me, limits and balance belong to the account.
 const KindCampaign, KindCreative, KindSources = "campaign", "creative", "source settings of"
 
-// parseEntity decodes the entity in a reply. id is that of the requested creative or campaign; it is empty for the
+// parseEntity decodes the entity in a reply. id is the ID of the requested creative or campaign, and empty for the
 // account's entities.
 func parseEntity(s *service.Service, kind, id string, reply []byte) (e Entity, err error) {
 	doc, err := document(reply)

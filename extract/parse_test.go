@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// TestParseEntity: a reply about another thing than the one that was asked for is refused, and the error names what
-// the reply is about.
+// TestParseEntity: a reply about another entity than the requested one is refused, and the error names the entity in
+// the reply.
 func TestParseEntity(t *testing.T) {
 	const campaign = `{"id": "C1000001", "name": "a", "status": "active"}`
 	const creative = `{"id": "C1000001-001", "title": "a", "campaign_id": "C1000001", "status": "active"}`
 	for name, c := range map[string]struct {
 		kind, id, reply string
-		want            string // what the error says; empty: it is taken
+		want            string // part of the error; empty: the reply is accepted
 	}{
 		"campaign":              {KindCampaign, "C1000001", campaign, ""},
 		"campaign/another":      {KindCampaign, "C1000002", campaign, "about campaign C1000001"},

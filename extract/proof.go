@@ -12,26 +12,28 @@ const (
 	maxPages = 100_000
 )
 
-// Evidence is what the pages of one read state about their completeness. The caller compares it with the rows once
-// their keys are known: see transform.DayRows.
+// Evidence is what the pages of one read state about their completeness. The caller compares this evidence with the
+// rows once their keys are known: see transform.DayRows.
 type Evidence struct {
 	Rows  int64 // of all pages
 	Total int64 // the number of rows that the pages state; -1: there is no pagination
-	// Full: there is no pagination, and the reply has as many rows as a page may have, so that more rows may exist.
+	// Full means that there is no pagination, and that the reply has as many rows as a page may have, so that more rows
+	// may exist.
 	Full bool
 	// Against is the first contradiction: a total that changes, a number of pages that does not fit the total, an empty
 	// page before the last, or a last page that states that more rows follow. Empty: there is none.
 	Against string
 }
 
-// pageWalk follows pages to the last one and collects what they state. It refuses a page that states another page
-// number.
+// pageWalk follows pages to the last page and collects their evidence. It refuses a page that states another page
+// number than the requested one.
 type pageWalk[T any] struct {
 	q    paged[T]
 	seen Evidence
 	last int64 // the number of the last page, as the pages state it
 	done bool  // no further page is requested
-	// full is the rows of the last page, if it is full. isRepeat: the page after it has the same rows.
+	// full has the rows of the last page, if that page is full. isRepeat means that the page after the last page has
+	// the same rows.
 	full     map[string]bool
 	isRepeat bool
 }
@@ -69,8 +71,8 @@ func (w *pageWalk[T]) add(n int, a *pageReply[T]) error {
 	return nil
 }
 
-// end decides whether a page is the last to request. After a full last page one more is requested, which shows whether
-// the total omits rows. If the service file declares that totals omit rows, they do not end the walk.
+// end decides whether a page is the last to request. After a full last page one more page is requested, which shows
+// whether the total omits rows. If the service file declares that totals omit rows, a total does not end the walk.
 func (w *pageWalk[T]) end(n int, rows int64, g *pagination, more bool) {
 	isLast, counts := int64(n) >= g.totalPages, w.q.service.CountsRows()
 	w.done = rows < g.pageSize && (isLast || !counts)
@@ -119,7 +121,7 @@ func (w *pageWalk[T]) hold(n int, rows int64, g *pagination) {
 	}
 }
 
-// addUnpaged adds a reply without pagination, the form before April 2026: it is the only page.
+// addUnpaged adds a reply without pagination, the form before April 2026. Such a reply is the only page.
 func (w *pageWalk[T]) addUnpaged(n int, rows int64, more bool) error {
 	if n > 1 {
 		return w.contract(n, "it has no pagination, which page 1 has")
@@ -131,8 +133,8 @@ func (w *pageWalk[T]) addUnpaged(n int, rows int64, more bool) error {
 	return nil
 }
 
-// isBehind reports whether the service refused the page after the last one, or answered with another page: either is
-// the end of the walk.
+// isBehind reports whether the service refused the page after the last page, or answered with another page. Both end
+// the walk.
 func (w *pageWalk[T]) isBehind(n int, err error) bool {
 	e, ok := errors.AsType[*ReadError](err)
 	return ok && n > 1 && int64(n) > w.last && e.Err == ErrContract && e.Status < 500

@@ -19,18 +19,18 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// runs is how many random runs a test makes: a tenth of so many by default.
+// runs returns the number of random runs of a test: by default, a tenth of many.
 func runs(many int) int { return schematest.Times(max(1, many/10), many, 100*many) }
 
 // chaos is a service with a faulty network, whose account may change before any request.
 type chaos struct {
 	*rand.Rand
 	service *adsim.Service
-	change  func()  // changes the account and notes what it is then
-	moves   float64 // how often it does, of 1
-	breaks  float64 // how often a request meets a fault
+	change  func()  // changes the account, and records its new state
+	moves   float64 // probability of a change before a request
+	breaks  float64 // probability of a fault in a request
 	passing []adsim.Fault
-	lying   []adsim.Fault // one of them, at most: two lies may agree with each other
+	lying   []adsim.Fault // used at most once per read: two wrong replies may agree with each other
 }
 
 func (c *chaos) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -57,8 +57,7 @@ func (c *chaos) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.service.Transport().RoundTrip(r)
 }
 
-// passing are faults that a later attempt does not meet; lying are those that only
-// the proof can find.
+// passing are faults that the next attempt does not meet. lying are faults that only the proof can find.
 var (
 	passing = []adsim.Fault{
 		{Kind: adsim.Status, Status: 500}, {Kind: adsim.Status, Status: 503, RetryAfter: "20"},
@@ -85,8 +84,8 @@ var (
 	}
 )
 
-// restateAnything changes a day as a service might. Amounts are drawn from so many
-// that no two changes cancel out: what would, the control total cannot see.
+// restateAnything changes a day as a service might. Amounts are drawn from such a wide range that no two changes cancel
+// each other out, which the control total could not detect.
 func restateAnything(r *rand.Rand, s *adsim.Service, day string) {
 	measures := &adsim.Measures{Spend: r.Int64N(1 << 40), Clicks: r.Int64N(1 << 30), Impressions: r.Int64N(1 << 40),
 		Conversions: r.Int64N(100)}
@@ -121,8 +120,8 @@ func digest(rows map[string]string) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// proven reads a day as a run does, once: its pages, and the service's own total,
-// which may be older than the pages or younger.
+// proven reads a day once, as a run does: the pages, and the service's own total, which may be read before or after the
+// pages.
 func proven(t *testing.T, ctx context.Context, c *Client, day schema.Date, totalFirst bool) (map[string]string, error) {
 	var totals Totals
 	ask := func() (err error) {
@@ -168,8 +167,8 @@ func proven(t *testing.T, ctx context.Context, c *Client, day schema.Date, total
 }
 
 // TestSpend_IsASnapshotOrAnError: whatever happens on the wire and to the account while a day is read, a proven read is
-// the day as the service had it at one moment of the reading. Impressions and conversions of a row may be from another
-// moment, because the service's total does not include them.
+// the day as the service had it at one moment during the read. Impressions and conversions may be as of another moment,
+// because the service's total does not include them.
 func TestSpend_IsASnapshotOrAnError(t *testing.T) {
 	t.Parallel()
 	n := runs(2000)
@@ -232,14 +231,14 @@ func TestSpend_IsASnapshotOrAnError(t *testing.T) {
 	}
 }
 
-// isKnown reports whether an error of proven is one that it may end with.
+// isKnown reports whether proven may return the error.
 func isKnown(err error) bool {
 	return errors.Is(err, schema.ErrNotNumber) || errors.Is(err, schema.ErrRange) || errors.Is(err, ErrUnreachable) ||
 		len(err.Error()) > 10 && err.Error()[:10] == "no totals:"
 }
 
 // TestCampaigns_AreWholeOrSaySo: whatever happens on the wire and to the account while the campaigns are listed, a
-// complete listing has every campaign that existed all the time, and none that never existed.
+// complete listing has every campaign that existed throughout, and no campaign that never existed.
 func TestCampaigns_AreWholeOrSaySo(t *testing.T) {
 	t.Parallel()
 	n := min(2000, runs(60))

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 )
 
-// TestReadError_DoubtsTheURL only if it can be wrong: a host that does not exist, TLS on one side alone, a path
-// under which there is nothing. All else may pass, or is about something else.
+// TestReadError_DoubtsTheURL: the URL may be wrong if the host does not exist, if only one side uses TLS, or if the
+// path does not exist. Other errors do not suggest a wrong URL.
 func TestReadError_DoubtsTheURL(t *testing.T) {
 	plain := "status 400: Client sent an HTTP request to an HTTPS server."
 	noHost := net.DNSError{Err: "no such host", Name: "x", IsNotFound: true}
@@ -41,7 +41,8 @@ func TestReadError_DoubtsTheURL(t *testing.T) {
 	}
 }
 
-// TestClient_DescribesARefusedReply: by its encoding and its beginning if it is no JSON, and by neither if it has none.
+// TestClient_DescribesARefusedReply: the error for a reply that is not JSON shows the encoding, if there is one, and
+// the beginning of the body, unless the body is empty.
 func TestClient_DescribesARefusedReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, tc := range map[string]struct {
@@ -62,7 +63,7 @@ func TestClient_DescribesARefusedReply(t *testing.T) {
 				return answerWith(200, tc.body, "Content-Encoding", tc.encoding, "X-Request-Id", "edge-7731")
 			}))
 			_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
-			kind := ErrUnavailable // no page of JSON is of the service; one that is cut is
+			kind := ErrUnavailable // a page for people is not from the service; cut JSON is
 			if name == "cut" || name == "null" {
 				kind = ErrContract
 			}
@@ -76,7 +77,7 @@ func TestClient_DescribesARefusedReply(t *testing.T) {
 	})
 }
 
-// TestDecodeSpend_OfCurrencies: amounts of another currency are refused, whatever else is said of one passes.
+// TestDecodeSpend_OfCurrencies: amounts in another currency are refused. Any other value of the key is ignored.
 func TestDecodeSpend_OfCurrencies(t *testing.T) {
 	for value, want := range map[string]bool{`"EUR"`: false, `"USD"`: true, `" usd "`: true, `""`: true, `null`: true,
 		`7`: true, `{"code":"EUR"}`: true} {

@@ -23,8 +23,8 @@ const (
 	// credentials are refused that were accepted before.
 	fewRetries = 2
 
-	// maxHold is the longest pause that the service can ask for. A longer one is a mistake, and waiting a day is giving
-	// up anyway.
+	// maxHold is the longest pause that the service can ask for. A longer pause is a mistake, and waiting a day is
+	// giving up anyway.
 	maxHold = 24 * time.Hour
 )
 
@@ -94,7 +94,7 @@ type reading struct {
 	renewed  bool                   // the credentials were read again
 	memory   memory                 // of the reply that is being read
 
-	longer time.Duration // timeout of the next request, after one that timed out
+	longer time.Duration // timeout of the next request, after a request that timed out
 }
 
 // newBackOff returns a backoff with full jitter. The library randomizes around an interval, so the interval is half of
@@ -125,8 +125,8 @@ func (r *reading) acquire(ctx context.Context) error {
 	}
 }
 
-// waitForPause waits for a pause that the service asked any request of the client for, or gives up if the pause is
-// longer than the rest of the retry budget.
+// waitForPause waits for the end of a pause that the service asked for, in reply to any request of the client. It gives
+// up if the pause is longer than the rest of the retry budget.
 func (r *reading) waitForPause(ctx context.Context) error {
 	for {
 		pause, left := r.c.breaker.paused(), r.c.breaker.left(r.attempts > 0)
@@ -152,8 +152,8 @@ func (r *reading) waitForPause(ctx context.Context) error {
 	}
 }
 
-// retry waits until a failed request may be sent again. It returns an error if the read ends instead. sent is when the
-// request was sent.
+// retry waits until a failed request may be sent again. It returns an error if the read ends instead. The parameter
+// sent is the time at which the request was sent.
 func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	r.failures[f.retry]++
 	if f.retry == retryNever || r.failures[retryOnce] > 1 || r.failures[retryBriefly] > fewRetries {

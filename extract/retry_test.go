@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// failingFirst answers the first n requests with f and the others with one row.
+// failingFirst answers the first n requests with f, and later requests with one row.
 func failingFirst(n int, f func(*http.Request) (*http.Response, error)) roundTrip {
 	var mu sync.Mutex
 	asked := 0
@@ -35,7 +35,8 @@ func broken(err error) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// TestRetry_SendsAgainWhatMayPass, in some forms: TestJudge has all.
+// TestRetry_SendsAgainWhatMayPass: a request is sent again after a failure that may pass. TestJudge has all forms of
+// such failures.
 func TestRetry_SendsAgainWhatMayPass(t *testing.T) {
 	for name, f := range map[string]func(*http.Request) (*http.Response, error){
 		"network/reset":  broken(errors.New("read: connection reset by peer")),
@@ -58,7 +59,7 @@ func TestRetry_SendsAgainWhatMayPass(t *testing.T) {
 				}
 				check(t, "requests", c.Stats().Requests, 3)
 				check(t, "retries", c.Stats().Retries, 2)
-				// 500 ms and 1 s at most, drawn from nothing.
+				// Two random waits, of at most 500 ms and 1 s.
 				if took := time.Since(start); took > 1500*time.Millisecond+2 {
 					t.Errorf("waited %v, more than 1.5s", took)
 				}
@@ -97,7 +98,7 @@ func TestRetry_NeverSendsAgainWhatWillNot(t *testing.T) {
 			_, err := walk(t, dayOf(t.Context(), c, testDay, 3))
 			wantError(t, err, tc.kind, append(tc.parts, "spend 2026-03-08 page 1: ")...)
 			want := int64(1)
-			if tc.status >= 400 && tc.kind == ErrContract { // a refusal that names nothing is asked for once more
+			if tc.status >= 400 && tc.kind == ErrContract { // sent once more: no parameter is named
 				want++
 			}
 			check(t, "requests", c.Stats().Requests, want)
@@ -125,7 +126,7 @@ func TestRetry_EndsWithItsBudget(t *testing.T) {
 		check(t, "request id", e.RequestID, "4f3a-77")
 		check(t, "status", e.Status, 500)
 		check(t, "took", time.Since(start), 5*time.Minute)
-		// Waits of 15 s on average: some twenty, however they were drawn.
+		// Waits are random and 15 s on average, so about twenty fit.
 		if n := c.Stats().Requests; n < 10 || n > 80 {
 			t.Errorf("%d requests in five minutes", n)
 		}
@@ -217,7 +218,7 @@ func slowly(takes func(r *http.Request) time.Duration) roundTrip {
 }
 
 // TestTimeout_GrowsForASlowService: if a reply takes longer than the timeout, the next request has twice as long,
-// within the budget. The client remembers the time that was needed, so later reads lose none.
+// within the budget. The client remembers the time that was needed, so later reads lose no time.
 func TestTimeout_GrowsForASlowService(t *testing.T) {
 	for takes, want := range map[time.Duration]struct{ first, then int64 }{ // requests
 		59 * time.Second:  {1, 1},
@@ -242,8 +243,8 @@ func TestTimeout_GrowsForASlowService(t *testing.T) {
 	}
 }
 
-// TestTimeout_IsTheCauseAndNamesItsSetting: replies that take longer than the budget allows end the read with the
-// budget, and the message begins with the timeout and names its setting.
+// TestTimeout_IsTheCauseAndNamesItsSetting: if replies take longer than the budget allows, the read ends with the
+// budget. The message begins with the timeout and names the variable that sets it.
 func TestTimeout_IsTheCauseAndNamesItsSetting(t *testing.T) {
 	for _, name := range []string{"", "SPENDSYNC_HTTP_TIMEOUT"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -267,7 +268,7 @@ func TestTimeout_IsTheCauseAndNamesItsSetting(t *testing.T) {
 }
 
 // TestLimit_IsTemporaryAtAnyStatus: the client waits for a limit, and for the error page of a proxy, within the budget.
-// If it lasts, the error is that the service keeps failing, not one of the credentials or of the contract.
+// If the limit lasts, the error is ErrUnavailable or ErrPage, not ErrAuth or ErrContract.
 func TestLimit_IsTemporaryAtAnyStatus(t *testing.T) {
 	for name, f := range map[string]func(*http.Request) (*http.Response, error){
 		"403 with a wait": status(403, "forbidden", "Retry-After", "5"),
@@ -301,7 +302,7 @@ func TestLimit_IsTemporaryAtAnyStatus(t *testing.T) {
 	}
 }
 
-// TestRetry_PagesThatLast: if only pages for people come, that is also the error of a question that is not sent at all.
+// TestRetry_PagesThatLast: if only HTML pages come, a question that is not sent at all has the error ErrPage, too.
 func TestRetry_PagesThatLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
@@ -316,8 +317,9 @@ func TestRetry_PagesThatLast(t *testing.T) {
 	})
 }
 
-// TestRetry_RefusedCredentials: refused credentials end a read at once. If they were accepted before, the read asks
-// twice more, in seconds; if they stay refused, the next read asks once. An answer makes them good again.
+// TestRetry_RefusedCredentials: refused credentials end a read at once. If they were accepted before, the read sends
+// two more requests within seconds. If the credentials stay refused, the next read sends one request. An answer makes
+// the credentials good again.
 func TestRetry_RefusedCredentials(t *testing.T) {
 	const yes, no = true, false
 	for _, code := range []int{401, 403} {

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// canary is a password that each of the escapes writes differently.
+// canary is a password that looks different in each kind of escaping.
 const canary = `cAn4ry"ä<&>/+ %s\x`
 
-// inJSON is a text as JSON spells it, without the quotes.
+// inJSON returns a text in its JSON spelling, without the quotes.
 func inJSON(s string) string {
 	b, _ := json.Marshal(s)
 	return strings.Trim(string(b), `"`)
 }
 
-// canaryParts must not occur in any output in any form; they include the beginning, because a text must not be cut
-// within the secret.
+// canaryParts must not occur in any output. They are beginnings of the secret, because a text must not be cut off
+// within the secret either.
 var canaryParts = []string{"cAn4ry", base64.StdEncoding.EncodeToString([]byte("ann:" + canary))[:12]}
 
-// canaryClient is a client whose password is the canary, with everything that it logs.
+// canaryClient returns a client whose password is the canary, and the client's log.
 func canaryClient(t *testing.T, rt http.RoundTripper) (*Client, *strings.Builder) {
 	log := &strings.Builder{}
 	return newTestClient(t, rt, func(o *Options) {
@@ -44,7 +44,7 @@ func wantNoCanary(t *testing.T, where, text string) {
 	}
 }
 
-// The headers that tell of the key's end may repeat it.
+// TestSecrets_AreHiddenInTheWarningOfTheKey: the headers about the expiry of the API key may repeat the key.
 func TestSecrets_AreHiddenInTheWarningOfTheKey(t *testing.T) {
 	for pad := range maxWarning + 1 {
 		c, _ := canaryClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
@@ -58,7 +58,8 @@ func TestSecrets_AreHiddenInTheWarningOfTheKey(t *testing.T) {
 	}
 }
 
-// A password of digits may be a number of the report, so that replies keep it; what a person reads does not.
+// TestSecrets_OfDigitsAreHiddenInErrors: a password of digits may be a number in the report, so replies keep it. Texts
+// for people do not.
 func TestSecrets_OfDigitsAreHiddenInErrors(t *testing.T) {
 	for name, page := range map[string]string{
 		"a place":    pageOf(lines(1), placed(81234, 1, 1, 1)),
@@ -94,21 +95,21 @@ func TestServiceTime_IsThatOfTheFurthestReply(t *testing.T) {
 			if _, err := c.Limits(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Hour) // the clock runs on between the replies
+			time.Sleep(time.Hour) // time passes between the replies
 			now, ok := c.ServiceTime()
 			check(t, "told", ok, true)
 			check(t, "behind", time.Since(now), want)
 		}
 		for _, step := range []struct {
-			behind time.Duration // the service's clock, as the reply tells it
+			behind time.Duration // how far the date in the reply is behind
 			age    string
 			want   time.Duration
 		}{
 			{2 * time.Hour, "", 2 * time.Hour},
-			{3 * time.Hour, "", 2 * time.Hour},         // from a proxy that says no age
-			{2 * time.Hour, "3600", time.Hour},         // from one that does
-			{time.Hour, "soon", time.Hour},             // an age that is none
-			{-10 * time.Minute, "", -10 * time.Minute}, // ours is behind
+			{3 * time.Hour, "", 2 * time.Hour},         // from a proxy that sends no Age
+			{2 * time.Hour, "3600", time.Hour},         // from a proxy that sends an Age
+			{time.Hour, "soon", time.Hour},             // an invalid Age
+			{-10 * time.Minute, "", -10 * time.Minute}, // our clock is behind
 		} {
 			date, age = time.Now().Add(-step.behind).UTC().Format(http.TimeFormat), step.age
 			ask(step.want)
@@ -118,7 +119,8 @@ func TestServiceTime_IsThatOfTheFurthestReply(t *testing.T) {
 	})
 }
 
-// A page that comes again and again ends a walk, whatever is stated of the pages to come.
+// TestSpend_RefusesPagesWithoutEnd: a walk ends if the same page comes again and again, whatever number of pages is
+// stated.
 func TestSpend_RefusesPagesWithoutEnd(t *testing.T) {
 	for name, page := range map[string]string{
 		"many-pages": pageOf(lines(1), placed(1, 1, 100_001, 100_001)),
@@ -133,8 +135,7 @@ func TestSpend_RefusesPagesWithoutEnd(t *testing.T) {
 	}
 }
 
-// The pages, the keys and the entities that a client hands on hold no secret; it counts the
-// replies that did.
+// TestClient_HandsOnNoSecret: the pages, keys and entities that a client returns contain no secret.
 func TestClient_HandsOnNoSecret(t *testing.T) {
 	rows := lines(3)
 	for i := range rows {

@@ -1,20 +1,20 @@
 // # Replies that the description does not show
 //
 // The description names the fields of the advertiser API and shows no reply. The lines of package service declare what
-// it leaves open. The rules:
+// the description leaves open. The rules:
 //
 //   - JSON is strict, as in the report: valid, one value, no duplicate keys. Invalid UTF-8 and half a surrogate pair
 //     become U+FFFD. An empty body and a bare null are not answers, and are requested again.
-//   - A list is an array, or an object with one array of objects; if it has several, a line of lists names the right
-//     one. Pages are requested until one has no new entry, or until as many entries came as the total under the line
-//     paging.total.
+//   - A list is an array, or an object with one array of objects; if the object has several arrays, a line of the
+//     section lists names the right one. Pages are requested until a page has no new entry, or until as many entries
+//     came as the total under the line paging.total.
 //   - An entity is the object that has its ID, or contains that object directly. Source settings are the object with a
-//     key of the lines of sources. The ID must be the requested one.
-//   - An ID is a text or a whole number. An unrecognized entry does not affect the others, but makes the list
+//     key from the section sources. The ID must be the requested one.
+//   - An ID is a text or a whole number. An unrecognized entry does not affect other entries, but makes the list
 //     incomplete.
-//   - Keys must be spelled exactly as in the lines.
+//   - Keys must be spelled exactly as in these lines.
 //
-// A reply of any other form is [ErrContract]; the error lists its keys and the line that may name them.
+// A reply of any other form is [ErrContract]; the error lists the keys of the reply, and the line that may name them.
 package extract
 
 import (
@@ -29,8 +29,8 @@ import (
 	"spendsync/schema"
 )
 
-// Entity is one object of the account, taken out of its envelope. Its values are JSON as received, without the blanks
-// in between.
+// Entity is one object of the account, taken out of its envelope. Its values are JSON as received, without blanks
+// between the tokens.
 type Entity struct {
 	ID     string           // empty for an object without one
 	Raw    []byte           // its entire JSON; nil: the entity was not read
@@ -42,12 +42,12 @@ type resource struct {
 	service *service.Service
 	name    string // "campaign", for errors
 	plural  string // names its lists; empty: there are none
-	line    string // names the lines with the keys that identify it, for errors
+	line    string // names the lines with the keys that identify an entity, for errors
 	// id returns the ID of an object; ok is false if the object is not such an entity.
 	id func(fields map[string]Value) (id string, ok bool)
 }
 
-// one returns the entity in a reply or in an entry of a list: the object itself, or one directly within it.
+// one returns the entity in a reply or in an entry of a list: the object itself, or an object directly within it.
 func (r resource) one(v Value) (Entity, error) {
 	fields, ok := v.Object()
 	if !ok {
@@ -88,11 +88,11 @@ type listPage struct {
 	entries []Entity
 	shown   int    // number of entries on the page, refused ones included
 	refused string // the first unrecognized entry, and why
-	total   int64  // entries of the whole list, as the page states it; -1: it does not
+	total   int64  // entries of the whole list, as the page states it; -1: no total is stated
 }
 
-// list returns the entries of a reply. An unrecognized entry does not affect the others, but a list without any valid
-// entry is refused.
+// list returns the entries of a reply. An unrecognized entry does not affect other entries, but a list without any
+// valid entry is refused.
 func (r resource) list(body []byte) (part listPage, err error) {
 	doc, err := document(body)
 	if err != nil {
@@ -186,7 +186,8 @@ func keysOfLevels(outer map[string]Value) map[string]Value {
 	return seen
 }
 
-// byID recognizes the campaign or creative with an ID under a key of the line ids; empty: any of its kind.
+// byID returns a resource that recognizes a campaign or a creative by its ID under a key of the lines ids. If want is
+// empty, any ID will do.
 func byID(s *service.Service, kind, want string) resource {
 	line := "ids." + kind
 	return resource{service: s, name: kind, plural: kind + "s", line: line,

@@ -10,12 +10,13 @@ import (
 	"spendsync/extract/service"
 )
 
-// saying is a service that always answers with a body.
+// saying returns a service that always answers with the same body.
 func saying(body string) roundTrip {
 	return func(*http.Request) (*http.Response, error) { return answerWith(200, body) }
 }
 
-// TestResource_FindsTheList: it is an array, or the only array of objects of an object, or the one that a line names.
+// TestResource_FindsTheList: the list is the reply itself, the only array of objects in an object, or the array that a
+// line names.
 func TestResource_FindsTheList(t *testing.T) {
 	const two = `[{"id":"C1000002"},{"campaign_id":1000001,"id":"x"}]`
 	for name, tc := range map[string]struct{ line, body, ids, refused string }{
@@ -57,7 +58,7 @@ func TestResource_FindsTheList(t *testing.T) {
 	}
 }
 
-// TestSources_AreToldByTheirKeys, that lines name.
+// TestSources_AreToldByTheirKeys: source settings are recognized by the keys that the service file names.
 func TestSources_AreToldByTheirKeys(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"mode":"block_list"}`: true, `{"source_settings":{"bid_overrides":null}}`: true, `{"blocked":[]}`: true,
@@ -73,7 +74,7 @@ func TestSources_AreToldByTheirKeys(t *testing.T) {
 	}
 }
 
-// FuzzList: a reply gives entries that are whole JSON with an ID each, or an error.
+// FuzzList: any reply leads to entries of valid JSON with an ID each, or to an error.
 func FuzzList(f *testing.F) {
 	for _, body := range []string{
 		`{"campaigns":[{"id":"C1000001","x":[1,{}]}],"total":1}`, ` [ {"campaign_id":"C1000001"} ] `,

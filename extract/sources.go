@@ -12,8 +12,8 @@ func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error)
 	return entity(ctx, c, KindSources, "sources", campaignID)
 }
 
-// sourcesResource recognizes the source settings by any key of the lines sources. Package transform decides which keys
-// count and in which form.
+// sourcesResource recognizes the source settings by any key from the section sources. Package transform decides which
+// keys count and in which form.
 func sourcesResource(s *service.Service, campaignID string) resource {
 	return resource{service: s, name: "source settings", line: "sources.mode, blocked, allowed or bid_overrides",
 		id: func(fields map[string]Value) (string, bool) {

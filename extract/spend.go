@@ -66,10 +66,10 @@ type SpendQuestion struct {
 	Campaign, Creative string
 }
 
-// Spend walks the report of one Chicago day, or of one campaign or creative of it, up to the last page that it states.
-// Each range over the sequence sends new requests. After a walk, seen holds what the pages state about their
-// completeness; the caller must check it. A reply without one of its parts, or without a requested column, is
-// [ErrContract]. Nothing follows an error. A page is valid until the next one is requested, see [Page].
+// Spend walks the report of one Chicago day, or the part of one campaign or creative, up to the last page that the
+// pages state. Each range over the sequence sends new requests. After a walk, seen holds what the pages state about
+// their completeness; the caller must check seen. A reply without one of its parts, or without a requested column, is
+// [ErrContract]. Nothing follows an error. A page is valid until the next page is requested, see [Page].
 func (c *Client) Spend(ctx context.Context, q SpendQuestion, seen *Evidence) iter.Seq2[Page[SpendLine], error] {
 	return pages(ctx, c, spendPages(c.service, q), seen)
 }
@@ -121,8 +121,8 @@ func noDay(v Value) string {
 		`SPENDSYNC_SERVICE_FILE, for example times.days: "01/02/2006"`, printable(v, 60))
 }
 
-// DecodeSpend decodes one stored reply of the report as [Client.Spend] does, without proving anything. The error for an
-// unreadable reply is [ErrContract], with the place. The page is valid as long as the body.
+// DecodeSpend decodes one stored reply of the report as [Client.Spend] does, without checking that rows are complete.
+// The error for an unreadable reply is [ErrContract], with the place. The page is valid as long as the body.
 func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
 	a, err := decodeSpend(s, body, nil)
 	if err != nil {
@@ -171,8 +171,8 @@ func reportQuery(s *service.Service, from, to schema.Date, columns []string, cre
 	return q
 }
 
-// totalColumns make the service group by the date alone, if it groups by the requested columns, which its description
-// does not promise.
+// totalColumns are the columns of a question for the service's own sums. If the service groups by the requested
+// columns, it answers with one row per date. Its description does not promise that.
 var totalColumns = []string{"date", "total_spend", "clicks"}
 
 // totalPageSize has room for one row per day of the entire reach. A service may send fewer rows per page.

@@ -7,8 +7,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestControlTotals_TakeTheBordersAndTheCurrency: the first and the last day belong to the range, amounts of another
-// currency do not; clicks may be below zero where nothing was spent.
+// TestControlTotals_TakeTheBordersAndTheCurrency: the range includes its first and last day. Amounts in another
+// currency are refused. Clicks may be negative if nothing was spent.
 func TestControlTotals_TakeTheBordersAndTheCurrency(t *testing.T) {
 	row := func(day, spend, clicks, more string) string {
 		return strings.Replace(totalRow(`"`+day+`"`, spend, clicks), "}", more+"}", 1)

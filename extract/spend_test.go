@@ -154,8 +154,8 @@ func TestTotal_Agrees(t *testing.T) {
 	}
 }
 
-// TestTotal_AgreesRounded: a service that rounds to cents may be off by half a cent a row and
-// for the total, and not by more; clicks are never off.
+// TestTotal_AgreesRounded: a service that rounds to cents may be off by half a cent for each row and for the total, but
+// not by more. Clicks must be equal.
 func TestTotal_AgreesRounded(t *testing.T) {
 	none := schema.Null[int64]{}
 	for name, tc := range map[string]struct {

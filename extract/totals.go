@@ -14,14 +14,14 @@ import (
 // Totals are the service's own sums per day, for comparison with the sums of the rows.
 type Totals struct {
 	Exists bool
-	Why    string // why there are none
-	// BeyondReach: there are none because the first day is older than the report's reach.
+	Why    string // why there are no totals
+	// BeyondReach means that there are no totals because the first day is older than the report's reach.
 	BeyondReach bool
-	// Empty: there are none because a valid answer has no rows. If the question was about one day, it may be a day
-	// without spend.
+	// Empty means that there are no totals because a valid answer has no rows. If the question was about one day, the
+	// day may have no spend.
 	Empty bool
-	// Decimals is the largest number of decimals of a total, at most six. If the rows have more, the service rounds its
-	// totals.
+	// Decimals is the largest number of decimals of a total, at most six. If the amounts of the rows have more
+	// decimals, the service rounds its totals.
 	Decimals int
 	// ByDay has every requested day; a day without a row has a total of zero. It is nil if there are no totals.
 	ByDay map[schema.Date]Total
@@ -34,7 +34,7 @@ type Total struct {
 	Clicks  schema.Null[int64]
 }
 
-// ControlTotals reads the service's own totals per day from one day to another, both included. They exist only if the
+// ControlTotals reads the service's own totals per day from one day to another, both included. Totals exist only if the
 // answer has one row per date; otherwise Why has the reason. A date outside of the requested range and an invalid
 // number are [ErrContract].
 func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Totals, error) {
@@ -91,7 +91,7 @@ func (t *Totals) end(s *service.Service, seen *Evidence, from, to schema.Date) {
 	}
 }
 
-// add adds a page of totals. If the answer is not one of totals per day, it sets Why.
+// add adds a page of totals. If the answer does not have one row per day, add sets Why.
 func (t *Totals) add(s *service.Service, p Page[SpendLine], from, to schema.Date) error {
 	for i, l := range p.Items {
 		if other := OtherCurrency(s, l.Currency); other != "" {
@@ -155,8 +155,8 @@ func totalOf(l SpendLine) (t Total, err error) {
 	return t, nil
 }
 
-// decimals returns the number of decimals in a number's text, at most those of [schema.Money]; a number with an
-// exponent counts as having all of them.
+// decimals returns the number of decimals in a number's text, at most [schema.MoneyDecimals]. A number with an exponent
+// counts as having that many.
 func decimals(digits []byte) int {
 	if bytes.ContainsAny(digits, "eE") {
 		return schema.MoneyDecimals
@@ -178,8 +178,8 @@ func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int
 	return 2*max(off, -off) <= schema.Money(rounded)
 }
 
-// AgreesRounded reports the same for a service that rounds: each of a number of rows may be off by half of its last
-// decimal, and so may the total.
+// AgreesRounded reports the same for a service that rounds: each row may be off by half a unit of its last decimal, and
+// so may the total.
 func (t Total) AgreesRounded(
 	spend schema.Money, clicks schema.Null[int64], rows int64, rowDecimals, totalDecimals int,
 ) bool {

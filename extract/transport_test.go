@@ -49,7 +49,7 @@ func newAuthority(t *testing.T) authority {
 	return a
 }
 
-// issue makes a certificate for 127.0.0.1 that edit changes.
+// issue makes a certificate for 127.0.0.1; edit may change its template.
 func (a authority) issue(edit func(*x509.Certificate)) tls.Certificate {
 	a.t.Helper()
 	template := &x509.Certificate{
@@ -68,8 +68,8 @@ func (a authority) issue(edit func(*x509.Certificate)) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: a.key}
 }
 
-// The client sends nothing to a server that cannot prove to be the service: its certificate is expired, is for another
-// host or of an unknown authority, or its TLS is too old.
+// TestClient_TrustsOnlyTheService: the client sends nothing to a server whose certificate is expired, is for another
+// host or is from an unknown authority, or whose version of TLS is too old.
 func TestClient_TrustsOnlyTheService(t *testing.T) {
 	a, stranger := newAuthority(t), newAuthority(t)
 	for name, tc := range map[string]struct {
@@ -120,7 +120,7 @@ func TestClient_TrustsOnlyTheService(t *testing.T) {
 	}
 }
 
-// trusting is a transport that trusts the authority alone.
+// trusting returns a transport that trusts only this authority.
 func (a *authority) trusting(timeout time.Duration) http.RoundTripper {
 	roots := x509.NewCertPool()
 	roots.AddCert(a.cert)

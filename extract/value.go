@@ -12,10 +12,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Value is a JSON value as received, quotes and escapes included. It is nil if the key was absent, which differs from
-// null. It is a slice of its [Page]'s Raw, which the next page overwrites, or of its [Entity]'s: copy values that must
-// live longer. It is valid UTF-8: invalid bytes of a reply are replaced by U+FFFD. It may contain an escape of half a
-// surrogate pair, for example \ud83d, which becomes U+FFFD in its text.
+// Value is a JSON value as received, quotes and escapes included. A Value is nil if the key was absent, which differs
+// from null. It is a slice of the Raw of its [Entity], or of its [Page], which the next page overwrites: copy values
+// that must live longer. A Value is valid UTF-8: invalid bytes of a reply are replaced by U+FFFD. It may contain an
+// escape of half a surrogate pair, for example \ud83d, which becomes U+FFFD in its text.
 type Value []byte
 
 // Null reports whether the value is absent or null.
@@ -123,7 +123,7 @@ func (v Value) Array() (elements []Value, ok bool) {
 }
 
 // valueHere reads the next value, and returns it as a slice of the body: the decoder's own value is valid only until
-// the next one.
+// the next value is read.
 func (d *decoder) valueHere() (Value, error) {
 	v, err := d.ReadValue()
 	end := int(d.InputOffset())
@@ -182,13 +182,13 @@ func Keys(fields map[string]Value) string {
 	return strings.Join(names, ", ") + more
 }
 
-// twice precedes the values of a key that a row has several times, with different values. It begins no JSON value.
+// twice precedes the values of a key that a row has several times, with different values. No valid JSON begins with it.
 const twice = "twice: "
 
 // IsTwice reports whether a row has the key several times, with different values.
 func (v Value) IsTwice() bool { return bytes.HasPrefix(v, []byte(twice)) }
 
-// Type returns the JSON type of the value, in words; "twice" if it is several.
+// Type returns the JSON type of the value, in words; "twice" if the row has the key several times.
 func (v Value) Type() string {
 	switch {
 	case len(v) == 0:

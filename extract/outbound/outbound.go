@@ -34,7 +34,7 @@ type Options struct {
 	RequireTLS    bool          // refuse plain http to other machines
 }
 
-// maxErrorBody limits the body of any other reply, because the AWS SDK reads it to its end.
+// maxErrorBody limits the body of a reply with status 300 or higher, because the AWS SDK reads such a body to its end.
 const maxErrorBody = 1 << 20
 
 // Transport sends single requests. It is safe for concurrent use.
@@ -74,7 +74,7 @@ func New(o Options) *Transport {
 // ProxyRefusal is the answer of a proxy that refuses a connection.
 type ProxyRefusal struct {
 	Status int
-	Page   []byte // the beginning of its body; nil: none, or the proxy has a password, which the body could repeat
+	Page   []byte // the beginning of the body; nil: none, or the proxy has a password, which the body could repeat
 }
 
 // Error returns only the status.
@@ -91,7 +91,7 @@ func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, answer *
 		return refusal
 	}
 	read := make(chan []byte, 1)
-	go func() { // until its end, or until the connection is closed
+	go func() { // ends with the body, or when the connection is closed
 		page, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
 		read <- page
 	}()
@@ -102,7 +102,7 @@ func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, answer *
 	return refusal
 }
 
-// trusted are the system's authorities and those of [Trust]; nil: only the system's.
+// trusted are the authorities of the system and of [Trust]; nil: only those of the system.
 var trusted atomic.Pointer[x509.CertPool]
 
 // Trust makes all transports created later trust the authorities in a PEM file, in addition to the system's.
@@ -130,7 +130,7 @@ func Roots() *x509.CertPool { return trusted.Load() }
 // request with its reply; 0 means none.
 func Client(o Options, timeout time.Duration) *http.Client { return Over(New(o), timeout) }
 
-// Over returns such a client over a round tripper that wraps one of our transports.
+// Over returns a client as [Client] does, but with a round tripper that wraps one of our transports.
 func Over(transport http.RoundTripper, timeout time.Duration) *http.Client {
 	return &http.Client{Transport: transport, Timeout: timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -199,7 +199,7 @@ func port(u *url.URL) string {
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // metadataServices are addresses at which AWS serves credentials to its own machines over plain http, in addition to
-// link-local ones.
+// link-local addresses.
 var metadataServices = netip.MustParsePrefix("fd00:ec2::/32")
 
 // WithoutURL returns the cause of an error without the URL of its request, which may hold a secret.
@@ -210,8 +210,7 @@ func WithoutURL(err error) error {
 	return err
 }
 
-// IsLocal reports whether plain http to a host stays on this machine, or between it and its
-// hypervisor.
+// IsLocal reports whether plain http to a host stays on this machine, or between this machine and its hypervisor.
 func IsLocal(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// The five codes by which a server sends a client elsewhere.
+// The five status codes of redirects.
 var codes = []int{301, 302, 303, 307, 308}
 
-// signing adds credentials to each request below the client, as iceberg-go does: an http.Client
-// that leaves them out after a redirect does not help.
+// signing adds credentials to each request below the http.Client, as iceberg-go does. So it does not help that an
+// http.Client removes credentials after a redirect.
 type signing struct{ http.RoundTripper }
 
 func (s signing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -28,8 +28,8 @@ func (s signing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(r)
 }
 
-// TestTransport_RefusesRedirectsToOthers: a client that follows redirects, made by a library over
-// our transport, sends nothing to another host, and still follows one to the same.
+// TestTransport_RefusesRedirectsToOthers: a library's client that uses our transport and follows redirects sends
+// nothing to another host. It still follows a redirect to the same host.
 func TestTransport_RefusesRedirectsToOthers(t *testing.T) {
 	var stolen, arrived atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stolen.Add(1) }))
@@ -66,7 +66,7 @@ func TestTransport_RefusesRedirectsToOthers(t *testing.T) {
 	}
 }
 
-// TestTransport_NeverLeavesHTTPS: from https to http there is no way, on the same host either.
+// TestTransport_NeverLeavesHTTPS: a redirect from https to http is refused, also on the same host.
 func TestTransport_NeverLeavesHTTPS(t *testing.T) {
 	for _, c := range []struct {
 		from, to string
@@ -95,7 +95,7 @@ func TestTransport_NeverLeavesHTTPS(t *testing.T) {
 			t.Errorf("%s with only %s: %v", c.to, c.from, err)
 		}
 	}
-	// A reply that does not tell its request proves nothing.
+	// A reply without its request does not show which host sent it.
 	to, _ := url.Parse("https://a.test")
 	if err := New(Options{}).check(&http.Request{URL: to, Response: &http.Response{}}); !errors.Is(err, ErrRefused) {
 		t.Errorf("without the first request: %v", err)
@@ -118,7 +118,7 @@ func TestTransport_RequiresTLS(t *testing.T) {
 	}
 }
 
-// TestClient_FollowsNothing: our own clients get the redirect as it is.
+// TestClient_FollowsNothing: our own clients return the redirect itself.
 func TestClient_FollowsNothing(t *testing.T) {
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -133,8 +133,7 @@ func TestClient_FollowsNothing(t *testing.T) {
 	resp.Body.Close()
 }
 
-// TestTransport_IsBounded: every step of a request is bounded, and no proxy reads what is not
-// encrypted.
+// TestTransport_IsBounded: every step of a request is bounded, and no proxy sees a request that is not encrypted.
 func TestTransport_IsBounded(t *testing.T) {
 	u, _ := url.Parse("http://report.test/x")
 	for _, o := range []Options{{HeaderTimeout: 7 * time.Second},
@@ -154,8 +153,8 @@ func TestTransport_IsBounded(t *testing.T) {
 	}
 }
 
-// TestTransport_HostileReplies: a flood of headers, a bomb of gzip and a reset of HTTP/2 end with an
-// error, and no reply is cut off in silence.
+// TestTransport_HostileReplies: a flood of headers, a gzip bomb and an HTTP/2 reset end with an error. No reply is cut
+// off without an error.
 func TestTransport_HostileReplies(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -170,17 +169,17 @@ func TestTransport_HostileReplies(t *testing.T) {
 				_, _ = z.Write(make([]byte, 1<<20))
 			}
 			z.Close()
-		case "/zstd": // nobody asked for it: it stays packed
+		case "/zstd": // no request asked for zstd, so the body stays compressed
 			w.Header().Set("Content-Encoding", "zstd")
 			_, _ = w.Write([]byte("\x28\xb5\x2f\xfd"))
-		case "/error": // no longer than its own limit
+		case "/error": // longer than the limit for errors
 			w.WriteHeader(http.StatusBadGateway)
 			_, _ = w.Write(make([]byte, maxErrorBody+1))
 		case "/reset":
 			_, _ = w.Write([]byte("half"))
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
-		case "/just": // as much as is allowed
+		case "/just": // exactly the allowed size
 			_, _ = w.Write(make([]byte, 1<<20))
 		}
 	}))
@@ -191,7 +190,7 @@ func TestTransport_HostileReplies(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	client := Client(Options{TLS: &tls.Config{RootCAs: roots}, MaxBody: 1 << 20}, time.Minute)
-	free := Client(Options{TLS: &tls.Config{RootCAs: roots}}, time.Minute) // as object storage has it
+	free := Client(Options{TLS: &tls.Config{RootCAs: roots}}, time.Minute) // without MaxBody, as for object storage
 	for path, want := range map[string]string{"/flood": "header", "/bomb": "too large", "/reset": "stream error",
 		"/just": "", "/zstd": "", "/error": "too large"} {
 		from := client

@@ -21,14 +21,14 @@ import (
 // redacted replaces a secret.
 const redacted = "[redacted]"
 
-// Secrets are credentials, in each of the forms in which a service may repeat them: plain, escaped,
-// percent-encoded and in base64, alone or as part of more. It cannot see a secret that is cut, reversed or encrypted.
+// Secrets are credentials, in each of the forms in which a service may repeat them: plain, escaped, percent-encoded and
+// in base64, alone or within a longer text. A secret that is cut, reversed or encrypted is not found.
 type Secrets struct {
 	headers []string       // the Authorization headers
 	stored  *regexp.Regexp // matches secrets in a reply that is stored
 	shown   *regexp.Regexp // matches secrets in a text for people
-	// parts are strings of which every text that stored matches contains at least one, once its escapes are decoded.
-	// They make the search fast.
+	// parts make the search fast: once its escapes are decoded, every text that the expression stored matches contains
+	// at least one of these parts.
 	parts [][]byte
 }
 
@@ -83,11 +83,11 @@ func (s *Secrets) addParts(texts ...string) {
 	}
 }
 
-// letters matches a secret that may occur within a word; it is replaced only as a word of its own.
+// letters matches a secret that may occur within a word. Such a secret is replaced only as a word of its own.
 var letters = regexp.MustCompile(`^[A-Za-z]+$`)
 
-// anyOf matches every spelling of some secrets, the longest first, and base64 text that contains one of the coded
-// parts.
+// anyOf returns an expression that matches every spelling of some secrets, the longest first, and base64 text that
+// contains one of the coded parts.
 func anyOf(secrets, coded []string) *regexp.Regexp {
 	var forms []string
 	for _, secret := range secrets {
@@ -194,8 +194,8 @@ func alignments(secret string) (parts []string) {
 }
 
 // Reply returns a reply without the credentials, and reports whether it contained any. It replaces only texts and keys
-// of the JSON, never numbers. A reply without credentials is returned unmodified, in less time than it takes to read it
-// once.
+// of the JSON, never numbers. A reply without credentials is returned unmodified, in less time than reading it once
+// would take.
 func (s *Secrets) Reply(body []byte) (clean []byte, found bool) {
 	isNear := s.in(body)
 	if !isNear && bytes.IndexByte(body, '\\') < 0 {
@@ -230,13 +230,13 @@ func (s *Secrets) Reply(body []byte) (clean []byte, found bool) {
 	return append(clean, body[done:]...), true
 }
 
-// in reports whether a text contains one of the parts, so that it must be searched.
+// in reports whether a text contains one of the parts, so that the text must be searched.
 func (s *Secrets) in(text []byte) bool {
 	return slices.ContainsFunc(s.parts, func(p []byte) bool { return bytes.Contains(text, p) })
 }
 
-// nextText returns the bounds of the next JSON string, quotes included; unless any is set, of the next string with an
-// escape. A truncated string ends with the reply.
+// nextText returns the bounds of the next JSON string, quotes included. If the parameter any is false, strings without
+// an escape are skipped. A truncated string ends with the reply.
 func nextText(body []byte, from int, any bool) (begin, end int) {
 	at := bytes.IndexByte(body[from:], '"')
 	if !any && at >= 0 {

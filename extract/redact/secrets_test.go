@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// canary is a password that each of the escapes writes differently.
+// canary is a password that looks different in each kind of escaping.
 const canary = `cAn4ry"ä<&>/+ %s\x`
 
 // row is a row of the report.
@@ -27,14 +27,14 @@ func check[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// withBasic and withKey are Authorization headers.
+// withBasic and withKey return Authorization headers.
 func withBasic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
 func withKey(key string) string { return "Bearer " + key }
 
-// unicodeEscaped writes each letter of a text as JSON may: c.
+// unicodeEscaped writes each letter of a text as a JSON escape of its code.
 func unicodeEscaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -64,8 +64,8 @@ var echoes = map[string]func(string) string{
 
 func lowerPercent(s string) string { return lowerHex(url.PathEscape(s)) }
 
-// wantNoTrace looks for a secret in all texts and keys of a JSON value: as it is, and once the
-// percent signs, the HTML and the base64 in them are decoded.
+// wantNoTrace looks for a secret in all texts and keys of a JSON value, before and after decoding percent signs, HTML
+// and base64.
 func wantNoTrace(t *testing.T, where string, body []byte, secret string) {
 	t.Helper()
 	var v any
@@ -106,8 +106,8 @@ func wantNoTrace(t *testing.T, where string, body []byte, secret string) {
 	walk(v)
 }
 
-// A service that repeats a secret in whatever form, in a value or a key, leaves no trace of it,
-// and nothing else of its reply is altered.
+// TestRedact_EveryFormOfASecret: if a service repeats a secret, in any form, in a value or a key, no trace of the
+// secret remains. The rest of the reply is not altered.
 func TestRedact_EveryFormOfASecret(t *testing.T) {
 	for name, c := range map[string]struct {
 		header, secret string
@@ -148,7 +148,7 @@ func TestRedact_EveryFormOfASecret(t *testing.T) {
 	}
 }
 
-// A password that looks like data is searched for only where it cannot be data.
+// TestRedact_NeverAltersNumbersAndIDs: a password that looks like data is replaced only where it cannot be data.
 func TestRedact_NeverAltersNumbersAndIDs(t *testing.T) {
 	body := []byte(row + row)
 	settings := []byte(`{"campaigns":[{"id":"C1000001","creatives":null,"status":"pending_review",` +
@@ -174,21 +174,23 @@ func TestRedact_NeverAltersNumbersAndIDs(t *testing.T) {
 		clean, _ := d.Reply([]byte(together))
 		check(t, password, string(clean), `{"x":"[redacted]","y":"[redacted]"}`)
 	}
-	// A number is a number, whatever the password is.
+	// Numbers are never altered, whatever the password is.
 	d := Of(withBasic("ann", "1.25-00-x9"))
 	if clean, found := d.Reply([]byte(`[1.25,125]`)); found {
 		t.Errorf("%s", clean)
 	}
 }
 
-// A password of letters alone is removed where it stands by itself, and not within a word.
+// TestRedact_AWordWithinAWordStays: a password of letters is removed if it is a word of its own, but not within another
+// word.
 func TestRedact_AWordWithinAWordStays(t *testing.T) {
 	d := Of(withBasic("ann", "market"))
 	clean, _ := d.Reply([]byte(`{"market_size":"supermarket, market. market","marketing":"(market)"}`))
 	check(t, "clean", string(clean), `{"market_size":"supermarket, [redacted]. [redacted]","marketing":"([redacted])"}`)
 }
 
-// The keys of an object stay different, or it would be refused for a key that is there twice.
+// TestRedact_KeysStayDifferent: the keys of an object must stay different, because an object with a duplicate key is
+// refused.
 func TestRedact_KeysStayDifferent(t *testing.T) {
 	r := withBasic("ann", canary)
 	token := strings.TrimPrefix(r, "Basic ")
@@ -214,7 +216,7 @@ func TestRedact_KeysStayDifferent(t *testing.T) {
 	}
 }
 
-// Wherever a secret stands, the search finds it; where none does, the reply stays unchanged.
+// TestRedact_FindsASecretAnywhere: a secret is found at any place in a reply. A reply without a secret stays unchanged.
 func TestRedact_FindsASecretAnywhere(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -240,7 +242,7 @@ func TestRedact_FindsASecretAnywhere(t *testing.T) {
 	}
 }
 
-// What is cut off or is not JSON is looked through all the same.
+// TestRedact_RepliesThatAreNotWhole: a reply that is cut off or is not JSON is searched, too.
 func TestRedact_RepliesThatAreNotWhole(t *testing.T) {
 	d := Of(withKey("adv_canary_5c1f9"))
 	body := `{"a":"x\u00e4adv_canary_5c1f9\\","b":["adv_canary_5c1f9"]}`
@@ -251,11 +253,11 @@ func TestRedact_RepliesThatAreNotWhole(t *testing.T) {
 		}
 	}
 	for _, odd := range []string{``, `"`, `\`, `\\`, `"\`, `\"adv_canary_5c1f9`, `x\"adv_canary_5c1f9"\`} {
-		d.Reply([]byte(odd)) // ends
+		d.Reply([]byte(odd)) // must return
 	}
 }
 
-// BenchmarkRedact looks through a page without a secret; half of its names have an escape.
+// BenchmarkRedact searches a page without a secret, in two versions. In the second, names have an escape.
 func BenchmarkRedact(b *testing.B) {
 	plain := []byte(strings.Repeat(row, 10_000))
 	for name, page := range map[string][]byte{

@@ -2,5 +2,5 @@
 // service.yaml, which an operator's file may extend or override. Packages extract and transform look up every name here
 // and assume none of their own.
 //
-// It reads no replies and no files.
+// The package reads no replies and no files.
 package service

@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// laidLine is one line of a service file.
+// laidLine is a line of a service file as parsed, before it is checked and merged.
 type laidLine struct {
 	key    string
 	number int

@@ -23,11 +23,11 @@ var embedded []byte
 type Service struct {
 	lines   map[string]line
 	columns map[string]string // of the report, by the keys of a reply
-	zone    *time.Location    // of times without one; nil: unknown
+	zone    *time.Location    // of times without a zone; nil: unknown
 	mark    string
 }
 
-// line is one line of the file.
+// line holds the values under one key of the service file.
 type line struct {
 	written []string // the names or texts
 	list    bool     // several names are allowed
@@ -43,23 +43,24 @@ var embeddedService = sync.OnceValue(func() *Service {
 		err = s.finish()
 	}
 	if err != nil {
-		panic(err) // of the binary's own file, which a test reads
+		panic(err) // about the embedded file, which a test reads, too
 	}
 	return s
 })
 
-// isText reports whether a line of the embedded file holds one text that is not the name of a key in a reply.
+// isText reports whether a line has a single text, for example a path, and not a list of possible names for a key in a
+// reply.
 func isText(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
 	return slices.Contains([]string{"paths", "paging", "report_query"}, section) ||
 		key == "currency.code" || key == "times.zone" || key == accountID || key == totalRows
 }
 
-// accountID is the line with the ID of the key's account, not the name of a key in a reply.
+// accountID is the line with the ID of the account that the API key belongs to.
 const accountID = "account.id"
 
 // reportColumns is the line with the columns that the report of a day is requested with. totalRows is the line that
-// declares which rows total_rows counts. Both replace the embedded line.
+// declares which rows total_rows counts. An operator's value for either line replaces the embedded value.
 const reportColumns, totalRows = "report.columns", "report.total_rows"
 
 // The values of totalRows.
@@ -79,9 +80,9 @@ func (s *Service) orDefault() *Service {
 	return s
 }
 
-// With returns the service with the lines of an operator's file. The names of a line are added before the embedded
-// ones; if its key ends in ".only", they replace them; and a line of one text replaces the embedded one. An error is an
-// [*Error].
+// With returns the service with the lines of an operator's file. The operator's names of a line are tried before the
+// embedded names, or in place of them if the key of the line ends in ".only". A single text replaces the embedded text.
+// An error is an [*Error].
 func (s *Service) With(text []byte) (*Service, error) {
 	s = s.orDefault()
 	laid, err := parse(text)
@@ -156,7 +157,7 @@ func (s *Service) CountsRows() bool { return s.Text(totalRows) == countsRows }
 // CountsRowsWithSpend reports whether total_rows is the number of rows with spend.
 func (s *Service) CountsRowsWithSpend() bool { return s.Text(totalRows) == countsSpend }
 
-// Zone returns the zone of times without one; nil: not known.
+// Zone returns the zone of times that are sent without a zone; nil: not known.
 func (s *Service) Zone() *time.Location { return s.orDefault().zone }
 
 // Mark identifies the operator's lines that affect how replies are read. It is empty for the embedded service.
@@ -230,7 +231,7 @@ func (s *Service) finish() *Error {
 // oddPath returns what is wrong with a path; empty: nothing.
 func oddPath(name, path string) string {
 	u, err := url.Parse(path)
-	// The other paths are of one campaign or creative.
+	// All paths with another name are of one campaign or creative.
 	named := !slices.Contains([]string{"report", "me", "limits", "balance", "campaigns"}, name)
 	switch {
 	case err != nil || u.Scheme != "" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" ||
@@ -245,7 +246,7 @@ func oddPath(name, path string) string {
 	return ""
 }
 
-// difference returns a hash of the lines that differ from another service; empty: none differ.
+// difference returns a hash of the lines that differ from another service; empty: no line differs.
 func (s *Service) difference(from *Service) string {
 	var differ []string
 	for key, l := range s.lines {

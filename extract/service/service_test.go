@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestWith_RefusesALineWithItsNumber: nothing of a file is guessed.
+// TestWith_RefusesALineWithItsNumber: a line that cannot be used is refused, and the error has the number of the line.
 func TestWith_RefusesALineWithItsNumber(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"unknown key": {"sources.kind: [docs]\ncampaign.default_bids: bid\n",
@@ -47,8 +47,8 @@ func TestWith_RefusesALineWithItsNumber(t *testing.T) {
 	}
 }
 
-// TestWith_LaysLinesOver: the names of the file come first, or alone where it says so; what it leaves out stays, and
-// the mark tells which.
+// TestWith_LaysLinesOver: the names in the file come before the embedded names, or replace them if the key ends in
+// ".only". Lines that the file lacks stay. The mark depends on the changed lines.
 func TestWith_LaysLinesOver(t *testing.T) {
 	s, err := Default().With([]byte("# ours\ncampaign:\n  default_bid: [default_bid, bidCpc]\n" +
 		"report.total_spend.only: spendUSD\nreport.clicks: taps\n" +
@@ -94,7 +94,7 @@ func TestWith_LaysLinesOver(t *testing.T) {
 	}
 }
 
-// TestDefault_IsComplete: every line has a value, and every layout of times is one.
+// TestDefault_IsComplete: every line has a value, and every layout of a time is valid.
 func TestDefault_IsComplete(t *testing.T) {
 	s := Default()
 	for _, key := range s.Keys() {
