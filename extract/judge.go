@@ -16,7 +16,7 @@ import (
 type verdict int
 
 const (
-	accepted   verdict = iota // its body may be read
+	accepted   verdict = iota // the body may be read
 	limited                   // the service answers no more for now
 	failing                   // the service, or a proxy in front of it, fails
 	page                      // status 200 with a page for people: a login, or maintenance
@@ -129,8 +129,8 @@ func refusal(about subject, asked url.Values, r received, stated statedError) (v
 	return refused, named(asked, text)
 }
 
-// hasWholeBody reports whether a reply with this status is the complete answer: 202 means that the answer is not ready
-// yet, 204 and 205 have no body, and 206 is only a part.
+// hasWholeBody reports whether a reply with this status has the complete answer. Status 202 means that the answer is
+// not ready yet, 204 and 205 have no body, and 206 has only a part.
 func hasWholeBody(status int) bool {
 	return status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
 }

@@ -69,8 +69,8 @@ type passage struct {
 type walkResult int
 
 const (
-	complete     walkResult = iota // every page overlaps the previous one, and the end is proven
-	shifted                        // a page does not overlap the previous one
+	complete     walkResult = iota // every page overlaps the previous page, and the end is proven
+	shifted                        // a page does not overlap the previous page
 	endless                        // no end within the allowed offsets
 	stuck                          // the same page came again
 	unrecognized                   // an entry is not recognized

@@ -19,7 +19,7 @@ import (
 // everything that must live longer, down to each [Value].
 type Page[T any] struct {
 	Number      int
-	Total       int64        // number of rows on all pages that the page states; -1: none
+	Total       int64        // the stated number of rows on all pages; -1: no number is stated
 	Items       []T          // values are slices of Raw, or of a rebuilt reply
 	Raw         []byte       // the reply's body as received, decompressed
 	Unknown     []UnknownKey // keys that the description does not name, each once

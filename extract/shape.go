@@ -32,8 +32,8 @@ import (
 // Entity is one object of the account, taken out of its envelope. Its values are JSON as received, without blanks
 // between the tokens.
 type Entity struct {
-	ID     string           // empty for an object without one
-	Raw    []byte           // its entire JSON; nil: the entity was not read
+	ID     string           // empty for an object without an ID
+	Raw    []byte           // the object's entire JSON; nil: the entity was not read
 	Fields map[string]Value // the members of the object; slices of Raw
 }
 

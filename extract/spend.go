@@ -21,7 +21,7 @@ const maxPageSize = 10_000
 type SpendLine struct {
 	Date, CampaignID, CampaignName, CreativeID, SourceID Value
 	TotalSpend, Clicks, Impressions, Conversions         Value
-	Currency                                             Value // of the spend, if the row names one
+	Currency                                             Value // of the spend, if the row names a currency
 	JSON                                                 Value // the entire row
 }
 

@@ -21,8 +21,8 @@ type Value []byte
 // Null reports whether the value is absent or null.
 func (v Value) Null() bool { return len(v) == 0 || string(v) == "null" }
 
-// appendText appends the decoded text of a string, so that two spellings of one text are equal, or any other value
-// unmodified.
+// appendText appends a value. A string is decoded, so that two spellings of one text give the same bytes. Any other
+// value is appended unmodified.
 func (v Value) appendText(dst []byte) []byte {
 	switch {
 	case v.Null():

@@ -37,19 +37,19 @@ func (p Place) Whole() Place {
 	return p
 }
 
-// Place returns the place of a version.
+// Place returns the [Place] whose reading confirms the version.
 func (r *Campaign) Place() Place { return Place{r.CampaignID, PartCampaign, ""} }
 
-// Place returns the place of a version.
+// Place returns the [Place] whose reading confirms the version.
 func (r *Delivery) Place() Place { return Place{r.CampaignID, PartDelivery, ""} }
 
-// Place returns the place of a version.
+// Place returns the [Place] whose reading confirms the version.
 func (r *Creative) Place() Place { return Place{r.CampaignID.V, PartCreative, r.CreativeID} }
 
-// Place returns the place of a version.
+// Place returns the [Place] whose reading confirms the version.
 func (r *SourceMode) Place() Place { return Place{r.CampaignID, PartMode, ""} }
 
-// Place returns the place of a version.
+// Place returns the [Place] whose reading confirms the version.
 func (r *SourceRule) Place() Place { return Place{r.CampaignID, r.Rule, r.SourceID} }
 
 // Readings holds when each part of the settings was last read.

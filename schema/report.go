@@ -6,7 +6,8 @@ import "slices"
 type ReportColumn struct {
 	Name string // as in the service's description; its line in the service file is report.NAME
 	Is   ReportKind
-	// MayLack means that the operator may omit the column from report.columns; its values are then unknown.
+	// MayLack means that the operator may omit the column from report.columns. The values of the column are then
+	// unknown.
 	MayLack bool
 }
 

@@ -21,7 +21,8 @@ func (r reader) autoFunding(snap *schema.AccountSnapshot) {
 	snap.AutoFundingAmount = readKeys(from, optional, money, "auto_funding_amount", amount...)
 }
 
-// prefixed returns the keys object_key, for replies in which the values are not in an object of their own.
+// prefixed returns each key with the prefix of each object, for example auto_funding_amount. Some replies use such keys
+// in place of an object.
 func prefixed(objects, keys []string) (all []string) {
 	for _, object := range objects {
 		for _, key := range keys {

@@ -219,7 +219,7 @@ func (s *Secrets) Reply(body []byte) (clean []byte, found bool) {
 			return fmt.Sprintf("[redacted %d]", marks[secret])
 		})
 		if without != string(plain) {
-			quoted, _ := jsontext.AppendQuote(nil, without) // it is UTF-8
+			quoted, _ := jsontext.AppendQuote(nil, without) // the text is valid UTF-8
 			clean = append(append(clean, body[done:begin]...), quoted...)
 			done = end
 		}

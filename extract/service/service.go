@@ -18,8 +18,8 @@ import (
 //go:embed service.yaml
 var embedded []byte
 
-// Service is a set of assumptions about a service. A nil Service is the embedded one. It is immutable, so several
-// goroutines may use it.
+// Service is a set of assumptions about a service. A nil Service stands for the embedded assumptions. A Service is
+// immutable, so several goroutines may use it.
 type Service struct {
 	lines   map[string]line
 	columns map[string]string // of the report, by the keys of a reply

@@ -16,14 +16,15 @@ type accountRead struct {
 	limits   []schema.AccountLimit
 }
 
-// readAccount reads the balance and the change budgets; a failure of one does not affect the other. Neither reply
-// contains an account ID. So both are stored only if the service names the key's account before and after them in this
-// run, or if the operator's service file names it. Without a name nothing shows whose money it is.
+// readAccount reads the balance and the change budgets; a failure of one request does not affect the other. Neither
+// reply contains an account ID. So both are stored only if the name of the account is known: the service names the API
+// key's account before and after the two reads, or the operator's service file names it. Without a name nothing shows
+// whose money the balance is.
 func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountRead {
 	who := key.who
 	if who.account == "" && n.s.Service.Text("account.id") == "" {
 		if key.err != nil || key.meErr != nil {
-			return nil // the key's own finding reports it
+			return nil // the finding about the API key reports the error
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// transportFunc is a transport that is a function.
+// transportFunc makes a transport of a function.
 type transportFunc func(*http.Request) (*http.Response, error)
 
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// slowly lets time pass on both clocks before each reply to a request whose path fits.
+// slowly lets time pass on both clocks before the reply to each request whose path matches.
 func (w *world) slowly(path string, by time.Duration) {
 	fits, next := regexp.MustCompile(path), w.service.Transport()
 	w.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -28,8 +28,8 @@ func (w *world) slowly(path string, by time.Duration) {
 
 const oneCampaign = `/v1/campaigns/C\d+$`
 
-// TestBudget_ReadsTheLongestUnconfirmedFirst: settings that do not fit into the budget are
-// read by the following runs, and the numbers do not wait for them.
+// TestBudget_ReadsTheLongestUnconfirmedFirst: settings that do not fit into the budget are read by later runs.
+// Publishing the numbers does not wait for these settings.
 func TestBudget_ReadsTheLongestUnconfirmedFirst(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 20 })
 	w.job.SettingsBudget = 10 * time.Minute
@@ -61,10 +61,10 @@ func TestBudget_ReadsTheLongestUnconfirmedFirst(t *testing.T) {
 	if got := w.ask("SELECT count(*) FROM campaign_history WHERE is_deleted"); got != "0" {
 		t.Errorf("%s campaigns that the budget did not reach count as deleted", got)
 	}
-	w.wantTruth(w.today()) // which has grown since
+	w.wantTruth(w.today()) // except today, which has grown since
 }
 
-// TestBudget_ReportsWhatIsNotReachedForADay: an account too large for its runs says so.
+// TestBudget_ReportsWhatIsNotReachedForADay: if a run cannot read all campaigns within a day, it reports that.
 func TestBudget_ReportsWhatIsNotReachedForADay(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 20 })
 	w.job.SettingsBudget = 10 * time.Minute

@@ -38,8 +38,8 @@ func (k *campaignIDs) addRow(row *schema.Spend) {
 
 // byCampaign reads a day campaign by campaign, which does not depend on the order of pages. It asks for the campaigns
 // of the stored day and of this run's earlier reads, and then, while rows are still missing, for the campaigns that the
-// API key lists. Each walk is proven like any other, and rows of other campaigns are dropped. The replies are staged
-// after the pages of the whole read.
+// API key lists. The pages of each campaign are proven like those of a whole day, and rows of other campaigns are
+// dropped. The replies are staged after the pages of whole, the last read of the entire day.
 func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayRead, work *dayWork) (*dayRead, error) {
 	for rows, err := range r.s.store.StoredDay(with.day) {
 		if err != nil {
@@ -64,8 +64,8 @@ func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayR
 	return read, err
 }
 
-// untilComplete calls add once for each ID in the lists. It starts the next list only while fewer rows came than
-// expected (all). Rows without an ID cannot be requested by it.
+// untilComplete calls add once for each ID in the lists. It continues with the next list only if fewer rows came than
+// the parameter all. Rows without an ID cannot be requested.
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {
 	asked, was := map[string]bool{}, read.received()
@@ -87,7 +87,8 @@ func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) 
 }
 
 // addCampaign adds the rows of a campaign. If a campaign of several pages does not add up, its creatives are read one
-// by one: first those seen in its rows and then, while rows are missing, those that the report lists.
+// by one: first the creatives seen in its rows and then, if rows are still missing, the creatives that the report
+// lists.
 func (r *dayReader) addCampaign(ctx context.Context, with comparison, id string, read *dayRead, before int,
 	work *dayWork) error {
 	whole, err := r.readPiece(ctx, with, schema.Piece{Campaign: id}, read, before, work)
@@ -111,7 +112,8 @@ func (r *dayReader) addCampaign(ctx context.Context, with comparison, id string,
 	return err
 }
 
-// hasOthers reports whether the rows contain another campaign: total_rows counts its rows, too.
+// hasOthers reports whether some rows are of another campaign. If so, total_rows is not the number of rows of this
+// campaign.
 func hasOthers(rows *schema.SpendRows, campaign string) bool {
 	for _, row := range rows.All() {
 		if row.CampaignID != campaign {
@@ -121,8 +123,8 @@ func hasOthers(rows *schema.SpendRows, campaign string) bool {
 	return false
 }
 
-// readPiece reads the pages of one campaign or creative, and adds its rows if they are proven. It returns nil in place
-// of the walk if the walk ended early.
+// readPiece reads the pages of one campaign or creative, and adds its rows if they are proven. The returned read is nil
+// if the pages ended early.
 func (r *dayReader) readPiece(
 	ctx context.Context, with comparison, p schema.Piece, read *dayRead, before int, work *dayWork,
 ) (*dayRead, error) {

@@ -16,9 +16,9 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// reordered answers questions for the rows of a day from whole ones, with the rows in another order for each request
-// that does not name what is asked for; edit changes the rows that a request may see. renamed is empty, or the ID of a
-// campaign and the one that the report has in its place.
+// reordered answers each request for a page of a day from the entire day. If the request has no filter, the rows come
+// in another order each time. edit changes the rows that a request can see. renamed is empty, or has the ID of a
+// campaign and the ID that the report has in its place.
 func (w *world) reordered(edit func(q url.Values, rows []json.RawMessage) []json.RawMessage, renamed ...string) {
 	asked := uint64(0)
 	w.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -72,8 +72,8 @@ func (w *world) reordered(edit func(q url.Values, rows []json.RawMessage) []json
 	})
 }
 
-// TestByCampaign: a day whose pages have no order is proven campaign by campaign, and stays intact: its replies give
-// its rows again.
+// TestByCampaign: a day whose pages have no order is proven campaign by campaign, and stays intact: a replay of its
+// replies gives the same rows.
 func TestByCampaign(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.RowsPerDay = 60 })
 	w.job.Plan.PageSize = 20
@@ -95,7 +95,7 @@ func TestByCampaign(t *testing.T) {
 	w.wantTruth()
 }
 
-// TestByCampaign_OfACampaignOfSeveralPages that has no order either goes on creative by creative.
+// TestByCampaign_OfACampaignOfSeveralPages: a campaign whose pages have no order is read creative by creative.
 func TestByCampaign_OfACampaignOfSeveralPages(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 1, 4, 60 })
 	w.job.Plan.PageSize = 25
@@ -110,7 +110,8 @@ func TestByCampaign_OfACampaignOfSeveralPages(t *testing.T) {
 	w.wantTruth()
 }
 
-// TestByCampaign_RowsOfOthersAreDropped: a service that adds creatives without spend of other campaigns.
+// TestByCampaign_RowsOfOthersAreDropped: the service adds creatives of other campaigns, without spend, to the rows of a
+// campaign. These rows are dropped.
 func TestByCampaign_RowsOfOthersAreDropped(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.RowsPerDay = 60 })
 	w.job.Plan.PageSize = 20
@@ -124,7 +125,8 @@ func TestByCampaign_RowsOfOthersAreDropped(t *testing.T) {
 	w.wantTruth()
 }
 
-// TestByCampaign_AServiceThatIgnoresTheFilter proves no day of several pages, loudly, and keeps what is stored.
+// TestByCampaign_AServiceThatIgnoresTheFilter: no day of several pages is proven. The run reports that, and the stored
+// days stay.
 func TestByCampaign_AServiceThatIgnoresTheFilter(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.RowsPerDay = 60 })
 	w.first()
@@ -144,8 +146,9 @@ func TestByCampaign_AServiceThatIgnoresTheFilter(t *testing.T) {
 	w.wantTruth()
 }
 
-// TestByCampaign_AnIDOfAnyForm is requested, so that no row of its campaign is missing, on an open day either. Rows
-// without a campaign cannot be requested, so an open day with some keeps its stored rows.
+// TestByCampaign_AnIDOfAnyForm: a campaign whose ID has an unusual form is requested, so that its rows are complete,
+// also on an open day. Rows without a campaign cannot be requested, so an open day with such rows keeps its stored
+// rows.
 func TestByCampaign_AnIDOfAnyForm(t *testing.T) {
 	for name, id := range map[string]string{"percent": "C1%3", "hash": "C1#3", "slash": "C1/3", "none": ""} {
 		t.Run(name, func(t *testing.T) {

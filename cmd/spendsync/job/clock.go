@@ -7,10 +7,10 @@ import (
 	"spendsync/schema"
 )
 
-// How far this machine's clock and the service's may differ.
+// Limits for the difference between this machine's clock and the service's.
 const (
-	MaxClockOff  = time.Hour       // beyond it the run ends at once
-	followFrom   = 2 * time.Minute // from here on the run follows the service's clock
+	MaxClockOff  = time.Hour       // if the clocks differ by more, the run ends at once
+	followFrom   = 2 * time.Minute // if the clocks differ by more, the run follows the service's clock
 	clockWarning = 5 * time.Minute
 )
 
@@ -31,7 +31,7 @@ type clock struct {
 
 func newClock(machine func() time.Time) *clock { return &clock{machine: machine, began: machine()} }
 
-// Now is the time of the run.
+// Now returns the time of the run.
 func (c *clock) Now() time.Time {
 	now := c.at(c.elapsed())
 	c.mu.Lock()
@@ -39,7 +39,7 @@ func (c *clock) Now() time.Time {
 	if now.Before(c.last) {
 		now = c.last
 	}
-	// A run cannot have started before the previous run ended, as far as clocks may differ.
+	// A run cannot start before the last publication. An earlier time is a clock error if it is within MaxClockOff.
 	if now.Before(c.floor) && c.floor.Sub(now) <= MaxClockOff {
 		now = c.floor
 	}
@@ -50,14 +50,14 @@ func (c *clock) Now() time.Time {
 // elapsed returns how long the run has lasted, by this machine's monotonic clock, which cannot be set.
 func (c *clock) elapsed() time.Duration { return max(0, c.machine().Sub(c.began)) }
 
-// at returns the run's time at an instant since its start, with the correction known by now.
+// at returns the run's time at a given duration after its start, with the clock correction known by now.
 func (c *clock) at(elapsed time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.began.Add(elapsed + c.offset)
 }
 
-// observe records the service's current clock. Only the first answer counts.
+// observe records the service's current clock. Only the first call counts.
 func (c *clock) observe(service time.Time) (ahead time.Duration) {
 	machine := c.machine()
 	c.mu.Lock()
@@ -73,8 +73,8 @@ func (c *clock) observe(service time.Time) (ahead time.Duration) {
 	return c.ahead
 }
 
-// conservative returns t minus the clock uncertainty. If the clocks differ, the first moments of a day may still belong
-// to the previous day, and count as that day: a day is over only if it is over by both clocks.
+// conservative returns t, or the last instant of the previous day if that day may not be over by one of the two clocks:
+// a day is over only if it is over by both clocks.
 func (c *clock) conservative(t time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,13 +20,13 @@ func (w *world) apart(by time.Duration) {
 	w.job.Now = func() time.Time { return w.service.Now().Add(by) }
 }
 
-// TestClock_TheServiceDecidesWhichDayIsOpen: near midnight in Chicago a day is over when
-// it is over by the service's clock, whichever way this machine's is wrong. The rows that
-// come after that are no restatements, and no day is lost.
+// TestClock_TheServiceDecidesWhichDayIsOpen: near midnight in Chicago, a day is over when it is over by the service's
+// clock, whether this machine's clock is fast or slow. The rows that come after the run are not restatements, and no
+// day is lost.
 func TestClock_TheServiceDecidesWhichDayIsOpen(t *testing.T) {
 	midnight := schema.NewDate(2026, 3, 13).End()
 	for name, c := range map[string]struct {
-		at, ahead time.Duration // of midnight by the service's clock; of this machine's
+		at, ahead time.Duration // start, relative to midnight; lead of this machine's clock
 	}{
 		"50 minutes ahead":                {at: -40 * time.Minute, ahead: 50 * time.Minute},
 		"a minute ahead":                  {at: -30 * time.Second, ahead: time.Minute},
@@ -60,8 +60,8 @@ func TestClock_TheServiceDecidesWhichDayIsOpen(t *testing.T) {
 	}
 }
 
-// TestClock_OneThatIsWrongDecidesNothing: no day is read, none is lost, and the message
-// says which way the clock is wrong.
+// TestClock_OneThatIsWrongDecidesNothing: if the clock is wrong, no day is read and no day is lost. The message says
+// whether the clock is fast or slow.
 func TestClock_OneThatIsWrongDecidesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		ahead time.Duration
@@ -116,15 +116,14 @@ func TestClock_ThatJumpsBackWithinARun(t *testing.T) {
 	}
 }
 
-// TestClock_BehindTheStoredSettings: where a run follows a clock that is behind the one of
-// the run before it, by less than clocks may differ, the settings are stored in the order in
-// which they were read, and nobody is called for it.
+// TestClock_BehindTheStoredSettings: if the clock of a run is behind the clock of the previous run, by less than clocks
+// may differ, settings are still stored in the order in which they were read. The run does not report a problem.
 func TestClock_BehindTheStoredSettings(t *testing.T) {
 	w := newWorld(t)
 	if err := w.service.SetQuirks("clock-none"); err != nil {
 		t.Fatal(err)
 	}
-	w.apart(45 * time.Minute) // and nothing shows it
+	w.apart(45 * time.Minute) // and no reply shows the difference
 	w.sync(exit.OK)
 	if err := w.service.SetQuirks(); err != nil {
 		t.Fatal(err)
@@ -140,7 +139,7 @@ func TestClock_BehindTheStoredSettings(t *testing.T) {
 		t.Errorf("%d new versions", got)
 	}
 	w.wantVerified()
-	w.service.Advance(10 * time.Minute) // still behind
+	w.service.Advance(10 * time.Minute) // the clock is still behind
 	if got := w.sync(exit.OK).Run.SettingsVersions; got != 0 {
 		t.Errorf("%d new versions of what has not changed", got)
 	}
@@ -154,8 +153,9 @@ func TestClock_BehindTheStoredSettings(t *testing.T) {
 	w.wantVerified()
 }
 
-// TestClock_MidnightPassesAtAnyRequest: a run in whose middle the day ends in Chicago, at any of its requests, stores
-// no day short: the open day stays one that is to be read again, and its later rows are no restatements.
+// TestClock_MidnightPassesAtAnyRequest: if midnight in Chicago passes during a run, at any of its requests, no day is
+// stored as complete without its last rows. The open day is read again later, and the rows that come then are not
+// restatements.
 func TestClock_MidnightPassesAtAnyRequest(t *testing.T) {
 	midnight := schema.NewDate(2026, 3, 13).End()
 	count := newWorld(t)

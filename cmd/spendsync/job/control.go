@@ -25,7 +25,7 @@ type controlTotals struct {
 	failed error // why the request failed
 }
 
-// all returns the totals of the days. The first call requests them.
+// all returns the totals of the days. The first call requests the totals.
 func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	c.once.Do(func() {
 		r := c.s
@@ -76,7 +76,7 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 		// The pages were read just before the day left the reach, and cannot be read again.
 		return c.unavailable(ctx, day, read, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
 	case again.Empty && read.sums.Rows == 0 && read.Control == schema.ControlMatched:
-		// A day without rows has no line in either answer, that of the range and that of the day alone.
+		// A day without rows has no line in either answer.
 	case !again.Exists: // no sum is not a sum of 0
 		read.noSum = "asked for this day alone, it gives none: " + again.Why
 		if read.Control == schema.ControlMatched {
@@ -88,8 +88,8 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 	return nil
 }
 
-// matches records the service's sum of a day, and reports whether it equals the sum of the rows. decimals is the
-// precision of the service's sum, which may be rounded to it; [exact]: it is not rounded.
+// matches records the service's sum of a day, and reports whether it equals the sum of the rows. The service may have
+// rounded its sum to the given number of decimals; [exact] means that it did not round.
 func (read *dayRead) matches(store *load.Store, day schema.Date, t extract.Total, decimals int) bool {
 	read.Control, read.isSumOfStored = schema.ControlMatched, false
 	read.ControlTotal = manifest.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
@@ -115,15 +115,15 @@ func (read *dayRead) decimals() (most int) {
 	return most
 }
 
-// storedClicks returns the sum of a stored day's clicks, as [dayRead.clicks] does. If the read has no clicks, a day
-// without any may be from a time when they were not requested either.
+// storedClicks returns the sum of a stored day's clicks; NULL: the sum is unknown. If the read has no clicks, a stored
+// day without clicks may be from a time when clicks were not requested, so its sum is unknown, too.
 func (read *dayRead) storedClicks(stored *manifest.Day) schema.Null[int64] {
 	sum := stored.Sums.Clicks
 	return schema.Null[int64]{V: sum.V, Valid: !stored.HasUnread("clicks") && (sum.Valid || !read.NoClicks)}
 }
 
-// unavailable decides about a day whose pages were read although the service's sums could not be. A stored day stays
-// unchanged. A new day is stored without a sum, and the run reports that.
+// unavailable decides about a day whose pages could be read, when the service's sums could not. A stored day stays
+// unchanged. A new day is stored without a sum, and the run reports the failure.
 func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *dayRead, err error) error {
 	r := c.s
 	err = fmt.Errorf("the control total: %w", err)

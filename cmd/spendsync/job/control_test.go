@@ -13,15 +13,15 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// Requests of the control totals, and of the pages of a day.
+// Parts of the query of a request for the control totals, and of a request for a page of a day.
 const (
 	ofTotals = "columns=date,total_spend,clicks"
 	ofPages  = "include_creatives=true"
 )
 
-// TestControl_NoTotalIsNotATotalOfZero: pages that come back empty are not believed
-// because the service then gives no total of the day, for whatever reason. Nothing is
-// stored of the day, and what was stored of it stays.
+// TestControl_NoTotalIsNotATotalOfZero: if the pages of a day are empty and the service gives no total of the day, for
+// whatever reason, the missing total does not prove the day. Nothing new is stored of the day, and its stored rows
+// stay.
 func TestControl_NoTotalIsNotATotalOfZero(t *testing.T) {
 	for name, fault := range map[string]adsim.Fault{
 		"400":       {Kind: adsim.Status, Status: 400},
@@ -54,8 +54,7 @@ func TestControl_NoTotalIsNotATotalOfZero(t *testing.T) {
 	}
 }
 
-// TestControl_AnEmptiedDayIsBelieved: a day that the service empties, and says so by its
-// totals, is emptied.
+// TestControl_AnEmptiedDayIsBelieved: if the service empties a day, and its totals agree, the stored day is emptied.
 func TestControl_AnEmptiedDayIsBelieved(t *testing.T) {
 	w := newWorld(t)
 	w.first()
@@ -72,7 +71,7 @@ func TestControl_AnEmptiedDayIsBelieved(t *testing.T) {
 	}
 }
 
-// countless answers as the service does, but without one count of each row of a day.
+// countless answers like the service, but removes one count from each row of a day.
 type countless struct {
 	next   http.RoundTripper
 	day    string
@@ -101,8 +100,8 @@ func (c *countless) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestControl_CountsThatDoNotCome: an absent count is the same as null. If a read lacks the clicks that the service's
-// own sum has, the stored day stays, and a new day is doubtful. If it lacks other counts that are stored, they become
-// unknown with a warning, and a note holds their number until they come again.
+// own sum has, the stored day stays, and a new day is doubtful. If a read lacks other counts that are stored, these
+// counts become NULL with a warning. A note holds their number until they come again.
 func TestControl_CountsThatDoNotCome(t *testing.T) {
 	for _, isNull := range []bool{true, false} {
 		t.Run(map[bool]string{true: "null", false: "absent"}[isNull], func(t *testing.T) {

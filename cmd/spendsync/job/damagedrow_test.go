@@ -21,8 +21,8 @@ import (
 // damage is one way of sending one row of a finished day differently.
 type damage struct {
 	name string
-	edit func(row string) string // what stands in the row's place in the list of rows
-	// want is what becomes of it:
+	edit func(row string) string // returns the text that replaces the row in the reply
+	// want is the expected result for the row:
 	//
 	//	truth      the day is stored as the service holds it
 	//	unknown X  measure X of the row is NULL, as the service says
@@ -35,7 +35,7 @@ type damage struct {
 	want string
 }
 
-// said reports whether the run has to exit with 4 for it.
+// said reports whether the damage must make the run exit with 4.
 func (d damage) said() bool {
 	what, _, _ := strings.Cut(d.want, " ")
 	return !slices.Contains([]string{"truth", "form", "unknown", "absent"}, what)
@@ -53,12 +53,12 @@ func setTo(column, value string) func(string) string {
 	}
 }
 
-// changed gives a column a value made of its own.
+// changed gives a column a value that is computed from its old value.
 func changed(column string, to func(value string) string) func(string) string {
 	return func(row string) string { return setTo(column, to(valueOf(column).FindStringSubmatch(row)[1]))(row) }
 }
 
-// lacking leaves a column out.
+// lacking removes a column.
 func lacking(column string) func(string) string {
 	comma := regexp.MustCompile(`,? ?` + valueOf(column).String())
 	return func(row string) string {
@@ -71,17 +71,17 @@ func named(column, name string) func(string) string {
 	return func(row string) string { return strings.Replace(row, `"`+column+`"`, `"`+name+`"`, 1) }
 }
 
-// withFirst puts a key and its value before the others.
+// withFirst inserts a key and its value before the other keys.
 func withFirst(member string) func(string) string {
 	return func(row string) string { return strings.Replace(row, "{", "{"+member, 1) }
 }
 
-// sameTwice puts a member of the row before the others once more.
+// sameTwice repeats a member of the row at the beginning of the row.
 func sameTwice(column string) func(string) string {
 	return func(row string) string { return withFirst(valueOf(column).FindString(row) + ",")(row) }
 }
 
-// rowDamages have each outcome in several ways; package transform has the forms of values.
+// rowDamages have several damages for each expected result. The tests of package transform cover the forms of values.
 var rowDamages = []damage{
 	{"id/missing", lacking("campaign_id"), "refused"},
 	{"id/other name", named("creative_id", "creativeId"), "refused"},
@@ -141,12 +141,12 @@ var rowDamages = []damage{
 	{"row/more keys", withFirst(`"new_key":{"a":[1]},`), "truth"},
 }
 
-// damagedReport answers as the service does, but for one row of some days.
+// damagedReport answers like the service, but damages one row of some days.
 type damagedReport struct {
 	next http.RoundTripper
 	days map[string]damage // by day
 	mu   sync.Mutex
-	rows map[string]string // that were damaged, as the service sent them, by day
+	rows map[string]string // the rows before they were damaged, by day
 }
 
 func (d *damagedReport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -162,14 +162,14 @@ func (d *damagedReport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	row := paidRow(body)
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	if row == "" { // behind the last page
+	if row == "" { // the page has no row, because it comes after the last page
 		return resp, nil
 	}
 	d.mu.Lock()
 	d.rows[q.Get("start_date")] = row
 	d.mu.Unlock()
 	edited := ill.edit(row)
-	if edited == "" { // with the comma behind it
+	if edited == "" { // remove the comma after the row, too
 		row += ","
 	}
 	body = bytes.Replace(body, []byte(row), []byte(edited), 1)
@@ -178,7 +178,7 @@ func (d *damagedReport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// paidRow is the row of a page with the most clicks.
+// paidRow returns the row with the most clicks on a page.
 func paidRow(body []byte) (paid string) {
 	var page struct{ Data []json.RawMessage }
 	if err := json.Unmarshal(body, &page); err != nil {
@@ -197,11 +197,11 @@ func paidRow(body []byte) (paid string) {
 	return paid
 }
 
-// TestDamagedRows_AreStoredTrueOrReported: of every way in which one row of a finished day may
-// come differently, each leaves the day as the service holds it, or the run reports it with exit 4:
-// nothing is hidden at exit 0, on the first read of a day and on a later one. One undamaged read heals the day.
+// TestDamagedRows_AreStoredTrueOrReported: if one row of a finished day is damaged, in any way, the stored day equals
+// the service's day, or the run reports the damage with exit 4. Exit 0 hides no damage, neither on the first read of a
+// day nor on a later one. One undamaged read heals the day.
 func TestDamagedRows_AreStoredTrueOrReported(t *testing.T) {
-	const firstDay = 4 // days back from the reach: an unproven day on its last days is another exit code
+	const firstDay = 4 // days after the beginning of the reach: before that, an unproven day has another exit code
 	for _, said := range []bool{false, true} {
 		of := slices.DeleteFunc(slices.Clone(rowDamages), func(d damage) bool { return d.said() != said })
 		for part := range slices.Chunk(of, schema.ReachDays-firstDay) {
@@ -227,8 +227,8 @@ func TestDamagedRows_AreStoredTrueOrReported(t *testing.T) {
 	}
 }
 
-// checkDamages syncs once and compares what became of each damaged day with what the table
-// wants. stored tells that all days are stored as the service holds them.
+// checkDamages syncs once, and compares each damaged day with the expected result. stored is whether all days were
+// stored undamaged before.
 func (w *world) checkDamages(report *damagedReport, said, stored bool) {
 	w.t.Helper()
 	res := w.ran()
@@ -260,7 +260,7 @@ func (w *world) checkDamages(report *damagedReport, said, stored bool) {
 			says(aside, day+" "+measure)
 		case "refused":
 			if want, state = "row missing", "partial/unknown"; stored {
-				want, state = "truth", "complete/matched" // its reply is in quarantine
+				want, state = "truth", "complete/matched" // the damaged reply is in quarantine
 				says(failed, day+" failed")
 			} else {
 				says(aside, day+" ")
@@ -294,8 +294,8 @@ func (w *world) checkDamages(report *damagedReport, said, stored bool) {
 	}
 }
 
-// damagedDay compares the stored rows of a day with those that the service holds. sent is the
-// row that was damaged on its way.
+// damagedDay compares the stored rows of a day with the service's rows. The parameter sent is the row that was damaged,
+// before the damage.
 func (w *world) damagedDay(day, sent string) string {
 	w.t.Helper()
 	var ill struct {
@@ -333,7 +333,7 @@ func (w *world) damagedDay(day, sent string) string {
 	return verdict
 }
 
-// verdictOf compares one stored row with the service's.
+// verdictOf compares one stored row with the service's row.
 func verdictOf(r schema.Spend, there bool, l adsim.Line) string {
 	if !there {
 		return "row missing"
@@ -362,7 +362,7 @@ func verdictOf(r schema.Spend, there bool, l adsim.Line) string {
 	return "truth"
 }
 
-// spendOf returns what is stored of a day, in millionths of a dollar.
+// spendOf returns the stored spend of a day, in millionths of a dollar.
 func (w *world) spendOf(day string) (sum int64) {
 	for _, r := range rowsOf(w, schema.SpendDaily, filepath.Join("account=acme", "day="+day)) {
 		sum += int64(r.Spend)
@@ -370,7 +370,7 @@ func (w *world) spendOf(day string) (sum int64) {
 	return sum
 }
 
-// truthOf returns what the service holds.
+// truthOf returns the service's spend of a day, in millionths of a dollar.
 func truthOf(w *world, day string) int64 {
 	sum, err := w.service.TruthSum(day)
 	if err != nil {

@@ -21,7 +21,8 @@ type member struct{ key, value string }
 
 func (m member) String() string { return fmt.Sprintf("%q:%s", m.key, m.value) }
 
-// damages are the ways of damaging one field: what stands in its place; empty: nothing.
+// damages are the ways of damaging one field. Each returns the text that replaces the field; empty: the field is
+// removed.
 var damages = map[string]func(m member) string{
 	"missing":    func(member) string { return "" },
 	"null":       func(m member) string { return member{m.key, `null`}.String() },
@@ -45,9 +46,9 @@ var damages = map[string]func(m member) string{
 // damager damages one field of one entity wherever a reply has it.
 type damager struct {
 	of     http.RoundTripper
-	paths  func(path string) bool // of the replies that are damaged
-	entity string                 // "id":"..." of the entity; empty: the reply has one
-	field  []string               // its keys, from the outside
+	paths  func(path string) bool // selects the replies to damage
+	entity string                 // "id":"..." of the entity; empty: the reply has only one entity
+	field  []string               // keys of the field, from the outermost object inward
 	damage func(member) string
 	hits   int
 }
@@ -66,7 +67,7 @@ func (d *damager) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// rewrite writes a value again, with the field damaged in the object that is the entity.
+// rewrite returns a JSON value with the field damaged in the object of the entity.
 func (d *damager) rewrite(value string, within bool, field []string) string {
 	dec := json.NewDecoder(strings.NewReader(value))
 	open, err := dec.Token()
@@ -107,22 +108,22 @@ func (d *damager) rewrite(value string, within bool, field []string) string {
 	return "{" + text + "}"
 }
 
-// isEntity reports whether an object itself has the ID.
+// isEntity reports whether the object has the ID as a direct member.
 func isEntity(object, id string) bool {
 	var fields map[string]json.RawMessage
 	return json.Unmarshal([]byte(object), &fields) == nil && string(fields["id"]) == id
 }
 
-// damagedField is a field that is damaged, and the damages that leave no trace in a reply:
-// it says the same, or what the description lets it say.
+// damagedField is a field to damage. plain lists the damages that cannot be detected, because the damaged reply means
+// the same as before or is a valid reply with another value.
 type damagedField struct {
 	kind  string // campaign, creative, sources
 	path  string // of the field
-	plain string // damages that cannot be told from an edit of the settings, and why
+	plain string // damages that look like an edit of the settings
 }
 
-// A null unsets a field that may be null, and so does a readable audience that leaves a member out. In one reading,
-// nothing else does.
+// A null unsets a field that may be null. A readable audience without a member unsets this member. Within one reading,
+// nothing else unsets a field.
 
 var damagedFields = []damagedField{
 	{"campaign", "name", "nan-text"},
@@ -149,12 +150,12 @@ var damagedFields = []damagedField{
 	{"sources", "bid_overrides", "empty-list object"},
 }
 
-// TestDamagedSettings_NothingIsHidden damages every field in every way, one a run. What is
-// stored is then what the service holds, or the run ends with another code than 0. A field
-// whose known value stands is named in the run's sentence.
+// TestDamagedSettings_NothingIsHidden damages every field in every way, one damage per run. Afterwards the stored
+// settings equal the service's, or the run does not end with exit code 0. If a field keeps its known value, the run's
+// sentence names the field.
 func TestDamagedSettings_NothingIsHidden(t *testing.T) {
 	cases := 0
-	var rich loadtest.Stores // the first sync, which is the same for every field
+	var rich loadtest.Stores // the stores after the first sync, which is the same for every field
 	for i, f := range damagedFields {
 		cases += len(damages)
 		t.Run(f.kind+"/"+f.path, func(t *testing.T) {
@@ -179,7 +180,7 @@ func TestDamagedSettings_NothingIsHidden(t *testing.T) {
 						r.Run.Message.V)
 				}
 			})
-			if w.runs == 0 { // it is copied
+			if w.runs == 0 { // the store is a copy, so this world has not run yet
 				w.runs = 1
 				w.service.Advance(time.Second)
 			}
@@ -218,7 +219,7 @@ func TestDamagedSettings_NothingIsHidden(t *testing.T) {
 	}
 }
 
-// syncSettings runs once and reads no day but today.
+// syncSettings runs once, and reads only today's report.
 func (w *world) syncSettings() *Result {
 	w.t.Helper()
 	w.service.Advance(time.Second)
@@ -231,7 +232,7 @@ func (w *world) syncSettings() *Result {
 	return result
 }
 
-// richSettings gives a campaign and a creative of it a value in every field.
+// richSettings gives a campaign and one of its creatives a value in every field.
 func (w *world) richSettings() (campaign, creative string) {
 	w.t.Helper()
 	for _, id := range w.service.CampaignIDs() {
@@ -271,7 +272,7 @@ func (w *world) richSettings() (campaign, creative string) {
 	return campaign, creative
 }
 
-// unread counts what the last run could not read of an entity.
+// unread returns the number of warnings of the last run about an entity.
 func (w *world) unread(id string) (n int) {
 	w.t.Helper()
 	return strings.Count(w.log.String(), "id="+id)

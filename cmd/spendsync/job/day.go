@@ -17,8 +17,8 @@ import (
 // maxReads is how often a run requests all pages of a day before it reads campaign by campaign, or gives up.
 const maxReads = 3
 
-// maxRowsInFlight bounds the rows in memory of all days that are being read. Fewer large days are read at the same
-// time, though always two, so the memory of a run does not grow with the account.
+// maxRowsInFlight bounds the rows in memory of all days that are being read. Large days are read two at a time, so the
+// memory of a run does not grow with the account.
 const maxRowsInFlight = 400_000
 
 // dayReader reads the planned days.
@@ -37,12 +37,12 @@ type dayWork struct {
 	intern   *transform.Interner
 	replies  *load.Replies
 	ids      campaignIDs
-	// isEmptied: a read was empty, and rows are stored.
+	// isEmptied means that a read had no delivery although delivery is stored.
 	isEmptied bool
 	waiting   string // see [copiedDay]
 }
 
-// acquire waits until there is room for a day of that many rows. A second read of the day uses the same room.
+// acquire waits until there is room for a day of that many rows. A second read of the day uses the room of the first.
 func (w *dayWork) acquire(ctx context.Context, rows int64) error {
 	if w.rows > 0 {
 		return nil
@@ -97,8 +97,8 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 	}
 }
 
-// lastReading reads a day of several pages campaign by campaign. why is the problem of the last whole read, whose
-// replies stay staged if this read proves nothing either.
+// lastReading reads a day of several pages campaign by campaign. whole is the last read of the entire day, and why its
+// problem. If the campaigns prove nothing either, the replies of whole stay staged.
 func (r *dayReader) lastReading(
 	ctx context.Context, with comparison, whole *dayRead, why error, work *dayWork, step *schema.Step,
 ) (*dayRead, error) {

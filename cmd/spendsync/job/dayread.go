@@ -16,13 +16,13 @@ import (
 	"spendsync/transform"
 )
 
-// dayRead is one read of a day: all pages, requested once, or the last reading, campaign by campaign. It contains the
-// rows and everything that the service states about them. It does not change after [dayRead.weigh].
+// dayRead is one read of a day: all pages of the day, or the pages of its campaigns one by one. It contains the rows
+// and everything that the service states about the rows.
 type dayRead struct {
 	*transform.DayRows
 	manifest.ReadOutcome
 	began     time.Duration  // since the start of the run
-	at        schema.Instant // began as a time
+	at        schema.Instant // began as a time of the run's clock
 	evidence  extract.Evidence
 	day       *history.Day // the rows in key order; nil: a key comes twice
 	duplicate string       // names the key that comes twice
@@ -30,13 +30,14 @@ type dayRead struct {
 	hash      string
 	spending  int64  // rows with spend
 	noSum     string // why the service gives no control total
-	// hasNameless: earlier reads had rows without a campaign or creative, which a reading by campaigns cannot request.
+	// hasNameless means that earlier reads had rows without a campaign or a creative. Such rows cannot be requested one
+	// campaign at a time.
 	hasNameless bool
-	// isSumOfStored: the control total equals the sum of the stored rows, and the rows of this read are different.
+	// isSumOfStored means that the control total equals the sum of the stored rows, and that this read has other rows.
 	isSumOfStored bool
 }
 
-// newRead returns an empty read of a day that begins at an instant.
+// newRead returns an empty read of a day. The read began at the given instant.
 func (j *Job) newRead(day schema.Date, at schema.Instant, intern *transform.Interner) *dayRead {
 	return &dayRead{at: at, DayRows: transform.NewDayRows(transform.SpendContext{Account: j.Account, RunID: j.RunID,
 		Day: day, SeenAt: at, Service: j.Service}, intern)}
@@ -96,18 +97,18 @@ func (read *dayRead) isComparable(day schema.Date) bool {
 // received returns the number of rows received, refused ones included.
 func (read *dayRead) received() int64 { return int64(read.Rows.Len()) + read.DayRows.Refused }
 
-// isSilent reports whether the rows speak of no delivery.
+// isSilent reports whether no row has delivery, and no row was refused.
 func (read *dayRead) isSilent() bool {
 	return read.duplicate == "" && read.DayRows.Refused == 0 && !read.sums.HasDelivery()
 }
 
-// clicks returns the sum of the rows' clicks, in which a NULL adds nothing; NULL if clicks were not requested, or those
-// of some row could not be read.
+// clicks returns the sum of the rows' clicks. A row without a count adds nothing. The sum is NULL if clicks were not
+// requested, or if the clicks of a row could not be read.
 func (read *dayRead) clicks() schema.Null[int64] {
 	return schema.Null[int64]{V: read.sums.Clicks.V, Valid: !read.NoClicks}
 }
 
-// incomplete returns an error that describes the rows that cannot be stored; nil: all can.
+// incomplete returns an error that describes the rows that cannot be stored; nil: all rows can.
 func (read *dayRead) incomplete() error {
 	if read.DayRows.Refused == 0 {
 		return nil
@@ -117,7 +118,7 @@ func (read *dayRead) incomplete() error {
 }
 
 // campaignsOf returns the campaigns of rows in key order. Rows without a campaign are skipped: they do not show whose
-// account it is. onlySpending skips rows without spend.
+// report it is. If onlySpending is set, rows without spend are skipped, too.
 func campaignsOf(rows *schema.SpendRows, onlySpending bool) (ids []string) {
 	last := ""
 	for _, row := range rows.All() {

@@ -30,17 +30,17 @@ type copiedDay struct {
 	err             error         // why the day is not staged; nil: it is staged or unreachable
 	isStaged        bool          // its rows are staged, all or some
 	hasNoReport     bool          // the service answered that it has no report of the day (404, 410 or 204)
-	precedesAccount bool          // it precedes the account's first day, see young.go
-	isEmptied       bool          // a read was silent although delivery is stored, and proved nothing
+	precedesAccount bool          // the day precedes the account's first day, see young.go
+	isEmptied       bool          // an unproven read had no delivery, although delivery is stored
 	isQuarantined   bool          // its replies are in quarantine, because they do not prove the day
-	waiting         string        // hash of a read that lost most of the stored day; counts if the next run repeats it
-	isWithheld      bool          // its replies are in quarantine, because it is not proven whose they are
+	waiting         string        // hash of a read that lost most of the stored day, for the next run
+	isWithheld      bool          // its replies are in quarantine, because the account of the day is not proven
 	read            *dayRead      // without the rows
 	stored          *manifest.Day // the stored day; nil: there is none
 	put             load.StagedDay
 	replies         *load.Replies
 	campaigns       []string // of its rows, if the rows changed
-	delivering      []string // those among them with spend, of a young day
+	delivering      []string // campaigns with spend, if the day is young and its rows changed
 }
 
 // isUnreachable reports whether the service refused the day as too far in the past.
@@ -49,8 +49,8 @@ func (d *copiedDay) isUnreachable() bool { return !d.isStaged && !d.precedesAcco
 // freshFor is how long an open day may keep its last proven read.
 const freshFor = 6 * time.Hour
 
-// mayStayOpen reports whether an open day that is not proven has a read of the last hours and may keep it: if rows
-// moved while they were paged, the next run may prove the day.
+// mayStayOpen reports whether an open day that is not proven may keep its stored read, because that read is younger
+// than freshFor. Rows of an open day may move from page to page during a read; the next run may prove the day.
 func (d *copiedDay) mayStayOpen() bool {
 	_, isUnproven := errors.AsType[*extract.UnprovenError](d.err)
 	began := d.step.StartedAt.Time()
@@ -65,7 +65,7 @@ type copiedDays struct {
 	totals   *controlTotals
 	findings []finding // about several days
 	stopped  bool      // by a signal
-	withheld error     // why the report is withheld; nil: it is not
+	withheld error     // why days are withheld; nil: no day is
 }
 
 // hasAny reports whether the service has given a usable answer for at least one day.
@@ -82,8 +82,8 @@ func (c *copiedDays) delivering() witnesses {
 	return all
 }
 
-// readDays reads the planned days, several at a time, oldest first. A day that fails does not stop the others, unless
-// reading on is pointless.
+// readDays reads the planned days, several at a time, oldest first. A day that fails does not stop the other days,
+// unless reading on is pointless.
 func (s *session) readDays(ctx context.Context, key *future[keyProof]) *copiedDays {
 	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
 	r := &dayReader{s: s, key: key, totals: &controlTotals{s: s, days: s.plan.Read},
@@ -107,8 +107,8 @@ func (s *session) readDays(ctx context.Context, key *future[keyProof]) *copiedDa
 	return c
 }
 
-// copyDays reads days, several at a time. Its error is a failure that makes reading others pointless; the days that
-// were not tried are missing in the result.
+// copyDays reads days, several at a time. The error is a failure that makes reading other days pointless. Days that
+// were not tried are missing in c.
 func (r *dayReader) copyDays(ctx context.Context, days []plannedDay, c *copiedDays) error {
 	var mu sync.Mutex // guards c.days
 	g, gctx := errgroup.WithContext(ctx)
@@ -131,12 +131,13 @@ func (r *dayReader) copyDays(ctx context.Context, days []plannedDay, c *copiedDa
 	return g.Wait()
 }
 
-// isFatal reports whether a failure of one day makes reading others pointless.
+// isFatal reports whether a failure of one day makes reading other days pointless.
 func isFatal(err error) bool {
 	return refusesAll(err) || errors.Is(err, durable.ErrStorage) || errors.Is(err, exit.ErrUsage)
 }
 
-// refusesAll reports whether an error is that credentials are refused with which no question was answered in this run.
+// refusesAll reports whether the service refused the credentials, and has answered no question of the client in this
+// run.
 func refusesAll(err error) bool {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	return ok && errors.Is(e, extract.ErrAuth) && !e.OthersAnswered()
@@ -197,7 +198,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	return c
 }
 
-// warnOfFailed logs the days that are not proven: one line for each cause, with the first error of its days.
+// warnOfFailed logs the days that are not proven: one line for each cause, with the error of the first of its days.
 func (c *copiedDays) warnOfFailed(log *slog.Logger) {
 	byCause := map[string][]*copiedDay{}
 	var causes []string

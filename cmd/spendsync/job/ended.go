@@ -6,7 +6,7 @@ import (
 	"spendsync/schema"
 )
 
-// goneIf returns what an entity's absence means: that it is deleted, or nothing.
+// goneIf returns the meaning of an entity's absence: the entity is deleted, or the absence means nothing.
 func goneIf(isEnded bool) history.Absence {
 	if isEnded {
 		return history.Gone
@@ -15,7 +15,7 @@ func goneIf(isEnded bool) history.Absence {
 }
 
 // isGone reports whether a campaign that was not read is deleted: a complete listing lacks it, and the service answers
-// not_found for it. For a campaign that is already deleted, the listing alone confirms it.
+// not_found for it. For a campaign that is already deleted, the listing alone confirms the deletion.
 func (s *settings) isGone(campaign string, wasDeleted bool) bool {
 	return s.isUnlisted(campaign) && (wasDeleted || s.notThere[campaign])
 }
@@ -39,7 +39,7 @@ func (r *settingsStage) findEnded(s *settings, campaigns []schema.Campaign) {
 }
 
 // hasEnded reports whether a creative that was not read is deleted: its campaign is deleted, or the complete list of
-// its campaign lacks it and the service answers not_found for it, now or before.
+// the campaign's creatives lacks it and the service has answered not_found for its ID.
 func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 	id := c.CampaignID.V
 	switch campaign := s.campaigns[id]; {
@@ -52,8 +52,8 @@ func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 	}
 }
 
-// settledCampaigns returns the settled campaigns: those archived and read in this run or earlier, which need not be
-// read again.
+// settledCampaigns returns the settled campaigns. A settled campaign is archived and was read in full, so it need not
+// be read again.
 func (s *settings) settledCampaigns(account *manifest.Account) (ids []string) {
 	for id, c := range s.campaigns {
 		if c.isSettled {

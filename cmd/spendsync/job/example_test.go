@@ -16,8 +16,8 @@ import (
 	"spendsync/load/duck"
 )
 
-// Copy a simulated account twice. The first run reads and publishes every day that the report still reaches; the
-// second one finds that nothing has changed.
+// Copy a simulated account twice. The first run reads and publishes every day that the report still reaches; the second
+// run finds that nothing has changed.
 func Example() {
 	dir, err := os.MkdirTemp("", "spendsync")
 	if err != nil {

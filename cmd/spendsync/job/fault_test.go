@@ -14,8 +14,9 @@ import (
 // ofPaid stands for a row with spend.
 const ofPaid = 1000
 
-// pageFaults strike the second page of three of a stored day, in each reading. What is wrong is refused with its code
-// and its cause, and the stored day stays; exit.OK: the fault costs nothing. Values of a row are in rowDamages.
+// pageFaults affect the second of three pages of a stored day, in each read. The run refuses the page with the given
+// exit code and cause, and the stored day stays; exit.OK: the fault has no effect. Faults of values in a row are in
+// rowDamages.
 var pageFaults = []struct {
 	name  string
 	fault adsim.Fault
@@ -69,8 +70,8 @@ var pageFaults = []struct {
 		exit.Contract, "status 418"},
 }
 
-// TestFault_OnAPageOfTheReport lets each fault stay. Nothing that is stored changes, and once all is well again, one
-// sync ends in the truth.
+// TestFault_OnAPageOfTheReport: as long as a fault lasts, the stored days do not change. After the fault, one sync
+// stores the service's rows.
 func TestFault_OnAPageOfTheReport(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.RowsPerDay = 60 })
 	w.job.Plan.PageSize = 20
@@ -115,7 +116,7 @@ func TestFault_OnAPageOfTheReport(t *testing.T) {
 	w.wantTruth()
 }
 
-// TestSync_RefusedUserIsSaidOnce: what the other days were broken off for is no news.
+// TestSync_RefusedUserIsSaidOnce: a refused user is reported once. The days that were canceled for it are not reported.
 func TestSync_RefusedUserIsSaidOnce(t *testing.T) {
 	w := newWorld(t)
 	const says = "User account not confirmed."
@@ -128,7 +129,8 @@ func TestSync_RefusedUserIsSaidOnce(t *testing.T) {
 }
 
 // TestSync_CredentialsRefusedInMidRun: a run whose key or user is refused after answers ends with the exit code for
-// credentials, and publishes what it has read. It asks for the others only if the refusal is of one question.
+// credentials, and publishes what it has read. It sends its other requests only if the refusal is about a single
+// question.
 func TestSync_CredentialsRefusedInMidRun(t *testing.T) {
 	const refusal = `{"error":{"code":"unauthorized","message":"the key has expired"}}`
 	w, e := missingWorld(t, func(c *adsim.Config) { c.Campaigns = 30 })

@@ -30,7 +30,7 @@ func async[T any](s *session, ask func() T) *future[T] {
 	return a
 }
 
-// wait blocks until the answer is complete, and returns it.
+// wait blocks until the result is complete, and returns the result.
 func (a *future[T]) wait() T { <-a.done; return a.value }
 
 // identity is the account that the API key acts for.
@@ -52,8 +52,8 @@ func (r *session) askIdentity(ctx context.Context) (who identity) {
 	return who
 }
 
-// campaignList is the account's list of campaigns, requested once per run. It proves whose report was read, and tells
-// which settings to read.
+// campaignList is the account's list of campaigns, requested once per run. It proves whose report was read, and names
+// the campaigns whose settings are read.
 type campaignList struct {
 	began   time.Duration // since the run started; not a time, because the run's clock may still be corrected
 	listing extract.Listing
@@ -66,8 +66,8 @@ func (r *session) listCampaigns(ctx context.Context) (l campaignList) {
 	return l
 }
 
-// readCampaigns returns the stored campaigns of an account in a folder: those of its settings or, if it has none, those
-// of its latest day with rows.
+// readCampaigns returns the stored campaigns of an account in a folder: from its settings or, if no settings are
+// stored, from its latest day with rows.
 func readCampaigns(dir, name string, account *manifest.Account) (storedCampaigns, error) {
 	stored := storedCampaigns{}
 	campaigns, err := storedRows(dir, manifest.TablePath(schema.CampaignHistory.Table, name, 0), account,
@@ -120,7 +120,7 @@ func (p keyProof) listed() (ids []string) {
 	return ids
 }
 
-// problem returns why the account's list of campaigns is not complete; nil: it is.
+// problem returns why the account's list of campaigns is not complete; nil: the list is complete.
 func (p keyProof) problem() error {
 	if p.err != nil {
 		return p.err
@@ -135,8 +135,8 @@ func (p keyProof) problem() error {
 }
 
 // readKey waits for the reply that names the key's account. It refuses the key if earlier runs had another account. If
-// the reply names no account, the key's campaigns show whose it is (see [prover.prove]). A first load needs the reply:
-// it has nothing else to compare with a key that may be switched during the run.
+// the reply names no account, the key's campaigns show whose key it is (see [prover.prove]). A first load needs the
+// reply, because nothing is stored that could show a switch of the key during the run.
 func (r *session) readKey(me *future[identity], list *future[campaignList]) keyProof {
 	p := keyProof{list: list}
 	p.stored, p.err = r.storedCampaigns()
@@ -174,9 +174,9 @@ func (r *session) sayUnnamed(p *keyProof, why error) {
 	}
 }
 
-// OfWrongURL turns a client's error into one of the configuration if its base URL is wrong: the error suggests so, and
-// the service has answered nothing in this run. If data of the interface is stored (isKnown), the host was right once,
-// and a network error may pass.
+// OfWrongURL turns a client's error into a configuration error if the client's base URL is wrong: the error suggests
+// so, and the service has answered nothing in this run. If hasData reports that data of the interface is stored, the
+// host was right once, and a network error may pass.
 func OfWrongURL(err error, client *extract.Client, hasData bool) error {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	if !ok || !e.DoubtsURL() || client.Answered() || hasData && e.Status == 0 {
@@ -185,8 +185,8 @@ func OfWrongURL(err error, client *extract.Client, hasData bool) error {
 	return exit.As(err, exit.ErrUsage)
 }
 
-// checkPinned checks that a key acts on the account of the first run's key, if there was one: otherwise one account
-// name would mix the rows of two accounts.
+// checkPinned checks that a key acts on the account of the first run's key, if an earlier run had one. Without this
+// check, one account name could mix the rows of two accounts.
 func checkPinned(name, pinned, actual string) error {
 	if pinned == "" || actual == pinned {
 		return nil
@@ -196,8 +196,8 @@ func checkPinned(name, pinned, actual string) error {
 		exit.ErrOtherAccount, name, pinned, actual)
 }
 
-// confirmKey checks that the key still acts on the same account: by the account's name or, if the service gives none,
-// by reading one of the listed campaigns, because a key sees only its own.
+// confirmKey checks that the key still acts on the same account: by the account's name. If the service gives no name,
+// it reads one of the listed campaigns, because a key sees only the campaigns of its account.
 func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 	if key.who.account != "" {
 		me, err := r.API.Me(ctx)
@@ -218,8 +218,8 @@ func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 	return nil
 }
 
-// clockWait is how long a run waits for a reply of the API to learn the service's time. If there is none, the report's
-// first reply sets the clock.
+// clockWait is how long a run waits for a reply of the API to learn the service's time. If no reply comes in this time,
+// the report's first reply sets the clock.
 const clockWait = 5 * time.Second
 
 // askClock compares the clocks before the run decides anything.
@@ -237,7 +237,8 @@ func (r *session) askClock(ctx context.Context, me *future[identity]) error {
 	return err
 }
 
-// ReadStored reads the stored state of an account in a folder, without a lock. stored is the account in its manifest.
+// ReadStored reads the stored state of an account in a folder, without a lock. The parameter stored is the account in
+// the folder's manifest.
 func ReadStored(dir, account string, stored *manifest.Account) (*StoredAccount, error) {
 	campaigns, err := readCampaigns(dir, account, stored)
 	return &StoredAccount{stored, campaigns}, err

@@ -25,7 +25,7 @@ import (
 	"spendsync/transform"
 )
 
-// Names of the second account of worlds with two.
+// The report's user of the second account, in worlds with two accounts.
 const secondUser = "analyst2@example.com"
 
 // twoAccounts adds a second account to the service.
@@ -34,18 +34,18 @@ func twoAccounts(c *adsim.Config) {
 		RateLimit: -1}}
 }
 
-// second returns the key of the second account.
+// second returns the API key of the second account.
 func (w *world) second() string { return adsim.DefaultKey + "2" }
 
-// asSecondUser lets the report's user be the second account's.
+// asSecondUser makes the report's user that of the second account.
 func (w *world) asSecondUser() { w.user, w.password = secondUser, adsim.DefaultPassword }
 
-// asFirst makes everything well again.
+// asFirst restores the credentials of the first account, and ends all faults.
 func (w *world) asFirst() {
 	w.key, w.user, w.password, w.transport = adsim.DefaultKey, adsim.DefaultUser, adsim.DefaultPassword, nil
 }
 
-// foreignRows names what is stored of other campaigns than an account's.
+// foreignRows lists the stored rows of campaigns that are not in the list, as counts by table.
 func (w *world) foreignRows(campaigns []string) string {
 	w.t.Helper()
 	var counts []string
@@ -57,7 +57,7 @@ func (w *world) foreignRows(campaigns []string) string {
 	return w.ask("SELECT rows || ' in ' || name FROM (%s) WHERE rows > 0", strings.Join(counts, " UNION ALL "))
 }
 
-// answers lets the service give one reply to every request for a path.
+// answers makes the service give the same reply to every request whose path matches.
 func (w *world) answers(path string, status int, body string) {
 	fits := regexp.MustCompile(path)
 	next := w.service.Transport()
@@ -84,8 +84,8 @@ func (w *world) published() bool {
 	return err == nil
 }
 
-// TestIdentity_FirstLoad: nothing of the report is published before it is proven whose it is,
-// whatever the service does to the question, and the next run carries on.
+// TestIdentity_FirstLoad: nothing of the report is published before its account is proven, whatever the service replies
+// about the account. The next run continues.
 func TestIdentity_FirstLoad(t *testing.T) {
 	const list, alone = `/v1/campaigns$`, `/v1/campaigns(/C\d+)?$`
 	for name, c := range map[string]struct {
@@ -134,8 +134,8 @@ func TestIdentity_FirstLoad(t *testing.T) {
 	}
 }
 
-// TestIdentity_ForeignKey: another account's key stores no settings and ends none, though
-// /v1/me does not answer, or names no account. Nothing that is stored names one of its campaigns.
+// TestIdentity_ForeignKey: a key of another account neither stores nor ends settings, even if /v1/me does not answer or
+// names no account. No stored file names a campaign of that account.
 func TestIdentity_ForeignKey(t *testing.T) {
 	for name, status := range map[string]int{"failing": 500, "unnamed": 200} {
 		if name == "failing" && !schematest.All() {
@@ -157,7 +157,7 @@ func TestIdentity_ForeignKey(t *testing.T) {
 			}
 			w.wantNothingOf(w.service.Account(1).CampaignIDs())
 			w.key = adsim.DefaultKey
-			w.sync(exit.Partial, "account me") // the key's list proves it
+			w.sync(exit.Partial, "account me") // the key's list proves the account
 			w.transport = nil
 			w.sync(exit.OK)
 			w.wantTruth()
@@ -165,7 +165,7 @@ func TestIdentity_ForeignKey(t *testing.T) {
 	}
 }
 
-// wantNothingOf wants no file of the store that names a campaign, but for replies in quarantine.
+// wantNothingOf requires that no file of the store names one of the campaigns, except replies in quarantine.
 func (w *world) wantNothingOf(campaigns []string) {
 	w.t.Helper()
 	err := filepath.WalkDir(w.job.DataDir, func(path string, e os.DirEntry, err error) error {
@@ -186,8 +186,8 @@ func (w *world) wantNothingOf(campaigns []string) {
 	}
 }
 
-// TestIdentity_Unnamed: a service that names no account is known by its campaigns. A name that comes later pins; one
-// that changes then ends the run.
+// TestIdentity_Unnamed: if the service names no account, the account is known by its campaigns. A name that comes later
+// is pinned. If the name changes after that, the run ends with an error.
 func TestIdentity_Unnamed(t *testing.T) {
 	for name, body := range map[string]string{
 		"nothing": `{"scope":"read"}`, "a bare id": `{"id":"k_1"}`, "an unknown envelope": `{"who":{"uid":"A-1"}}`,
@@ -217,8 +217,8 @@ func TestIdentity_Unnamed(t *testing.T) {
 	}
 }
 
-// TestIdentity_AMessageNamesNothingForeign: what is not understood of another account's campaigns, and a request about
-// one that fails, are named neither in the message of the run nor in any table.
+// TestIdentity_AMessageNamesNothingForeign: campaigns of another account are named neither in the run's message nor in
+// any table, even if a value of theirs is not understood or a request about them fails.
 func TestIdentity_AMessageNamesNothingForeign(t *testing.T) {
 	w := newWorld(t, twoAccounts)
 	w.answers(`/v1/me$`, 200, `{}`)
@@ -246,8 +246,8 @@ func TestIdentity_AMessageNamesNothingForeign(t *testing.T) {
 	}
 }
 
-// TestIdentity_ReplayOfForeignReplies: the replies that a run withheld are not published by a
-// replay before the settings have one of their campaigns.
+// TestIdentity_ReplayOfForeignReplies: a replay does not publish withheld replies before one of their campaigns is in
+// the stored settings.
 func TestIdentity_ReplayOfForeignReplies(t *testing.T) {
 	for name, stored := range map[string]bool{"first run": false, "later run": true} {
 		t.Run(name, func(t *testing.T) {
@@ -291,9 +291,8 @@ func TestIdentity_ReplayOfForeignReplies(t *testing.T) {
 	}
 }
 
-// TestIdentity_WithheldDaysLeaveTheReach: days whose replies were withheld, and that the service
-// no longer has when the account is proven, come from the kept replies. Neither another account's
-// replies nor refused ones take their place.
+// TestIdentity_WithheldDaysLeaveTheReach: if the service no longer has the withheld days when the account is proven,
+// the days are stored from the replies in quarantine. Replies of another account and refused replies are not used.
 func TestIdentity_WithheldDaysLeaveTheReach(t *testing.T) {
 	w := newWorld(t, twoAccounts)
 	w.rereadAll()
@@ -331,8 +330,8 @@ func TestIdentity_WithheldDaysLeaveTheReach(t *testing.T) {
 	w.wantTruth()
 }
 
-// TestIdentity_SwitchedWithinARun: the report, the key or both become another account's in the
-// middle of a run. What is the account's is published, and the next run is well.
+// TestIdentity_SwitchedWithinARun: in the middle of a run, the report, the key or both switch to another account. Only
+// data of the first account is published, and the next run succeeds.
 func TestIdentity_SwitchedWithinARun(t *testing.T) {
 	const firstDay, someDays, afterMe = 3, 35, 2
 	for name, c := range map[string]struct {
@@ -390,21 +389,21 @@ func TestIdentity_SwitchedWithinARun(t *testing.T) {
 	}
 }
 
-// switching sends every request with the credentials of one of two accounts, and lets some
-// fail or take long, as a schedule says: between two requests of a run, too.
+// switching sends every request with the credentials of one of two accounts, and makes some requests fail or take long.
+// A schedule determines this for each request of a run.
 type switching struct {
 	w  *world
 	mu sync.Mutex
 	n  int
-	at []switched // in their order
+	at []switched // ordered by from
 }
 
-// switched is what holds from a request on.
+// switched is one entry of the schedule. It applies from the request number from.
 type switched struct {
 	from      int
 	key, user string
 	path      *regexp.Regexp // of requests that fail or take long; nil: none
-	status    int            // 0: they take long
+	status    int            // 0: these requests take long
 	body      string
 	delay     time.Duration
 }
@@ -437,7 +436,7 @@ func (s *switching) RoundTrip(req *http.Request) (*http.Response, error) {
 // newSwitching makes a random schedule of one run.
 func (w *world) newSwitching(rnd *rand.Rand) *switching {
 	paths := []string{`/v1/me$`, `/v1/campaigns$`, `/v1/campaigns/`, `/v1/campaigns`, `spend-report`, `/v1/`}
-	const requests = 60 // of a run, about
+	const requests = 60 // about as many as a run sends
 	var at []switched
 	for range 1 + rnd.IntN(4) {
 		next := switched{from: 1 + rnd.IntN(requests), key: w.key, user: w.user}
@@ -461,8 +460,8 @@ func (w *world) newSwitching(rnd *rand.Rand) *switching {
 	return &switching{w: w, at: at}
 }
 
-// withheld returns the days whose replies lie in quarantine until the account is proven, if they
-// have a campaign of the account.
+// withheld returns the days in quarantine that wait for the proof of the account, and that have a campaign of the
+// account.
 func (w *world) withheld(own []string) (days []schema.Date) {
 	w.t.Helper()
 	kept, err := load.Quarantined(w.job.DataDir, w.job.Account)
@@ -494,13 +493,13 @@ func (w *world) pinnedBy(key string) string {
 	return name
 }
 
-// TestIdentity_RandomLives: whatever credentials are swapped, delayed or failing, also between
-// the requests of one run, not one row or version of the other account is ever stored, and no day is lost whose replies
-// were kept. Once all is well again, so is the store.
+// TestIdentity_RandomLives: credentials are swapped, and requests are delayed or fail, also within one run. No row or
+// version of the other account is ever stored, and no day is lost if its replies were kept. Once the faults end, the
+// store is complete.
 func TestIdentity_RandomLives(t *testing.T) {
 	schematest.Long(t)
 	lives, first := schematest.Times(1, 6, 400), 0
-	seeds := []int{128} // the report is the other account's, and for a read within the proof the key is, too
+	seeds := []int{128} // the report is the other account's and, during one request of the proof, so is the key
 	for seed := first; seed < first+lives; seed++ {
 		if seed != seeds[0] {
 			seeds = append(seeds, seed)
@@ -517,7 +516,8 @@ func TestIdentity_RandomLives(t *testing.T) {
 				own := w.service.CampaignIDs()
 				if w.published() {
 					of2 := w.service.Account(1).CampaignIDs()
-					// Credentials that are the other account's from the first request to the last make it the account.
+					// If all credentials are the other account's during the entire first run, the other account is
+					// stored.
 					isOther = w.account().Pinned == other || w.account().Pinned == "" && w.foreignRows(of2) == ""
 					if isOther {
 						own = of2
@@ -537,7 +537,7 @@ func TestIdentity_RandomLives(t *testing.T) {
 					t.Fatal(err)
 				}
 				if check() {
-					return // the operator's key pins the other account
+					return // the other account is pinned, because the operator's key was of that account
 				}
 				w.service.SetNow(w.service.Now().Add(time.Duration(rnd.IntN(20)) * time.Hour))
 			}
@@ -545,7 +545,7 @@ func TestIdentity_RandomLives(t *testing.T) {
 			res, err := w.next().Sync(t.Context())
 			code := exit.OK
 			if err == nil && strings.Contains(res.Run.Message.V, "lost for good") {
-				code = exit.DayAtRisk // no run has kept the day before it left the reach
+				code = exit.DayAtRisk // no run kept the replies of that day before the day left the reach
 			}
 			w.want(res, err, code)
 			check()

@@ -19,14 +19,14 @@ import (
 // Job is the input of one run. A run does not modify it, so the same job can be run again under another RunID.
 type Job struct {
 	RunID   string
-	Account string // its name in the store
+	Account string // name of the account in the store
 	DataDir string // absolute
 	Version string // of the binary
 	Store   load.Options
 
 	// Report and API ask the service. A repair needs neither.
 	Report, API *extract.Client
-	Service     *service.Service // what replies are assumed to be like; nil: the embedded assumptions
+	Service     *service.Service // assumptions about the replies; nil: the embedded assumptions
 
 	Plan              PlanOptions
 	Concurrency       int  // days read at the same time
@@ -36,8 +36,8 @@ type Job struct {
 	// Own reads the operator's own files; nil: there are none.
 	Own ReadOwn
 
-	// SettingsBudget is how long a run may read settings; proven numbers wait that long to be published. 0 means 20
-	// minutes.
+	// SettingsBudget is how long a run may read settings; proven numbers wait at most that long to be published. 0
+	// means 20 minutes.
 	SettingsBudget time.Duration
 	// StopGrace is how long after a signal complete data may still be published.
 	StopGrace time.Duration
@@ -49,8 +49,8 @@ type Job struct {
 	trial *StoredAccount // makes the run a trial, with the state that syncs have stored; nil: a normal run
 }
 
-// Progress starts to show a phase that reads n entities of a kind. waitsUntil returns until when its requests are known
-// to wait, or the zero time.
+// Progress starts to show a phase that reads n entities of a kind. waitsUntil returns the time until which the requests
+// of the phase must wait, or the zero time.
 type Progress func(kind string, n int, waitsUntil func() time.Time) Bar
 
 // Bar shows the progress of one phase. Its methods may be called from several goroutines.
@@ -62,14 +62,14 @@ type Bar interface {
 
 // Result is how a run ended.
 type Result struct {
-	Run            schema.Run           // its line in the ledger, with the exit code and the sentence
+	Run            schema.Run           // the run's line in the ledger, with the exit code and the sentence
 	Coverage       []schema.DayCoverage // of the account, after the run
 	WarehouseBytes int64                // size of the published DuckDB file; 0: there is none
 	Failures       int                  // number of reads that failed
 	Quarantined    int                  // days in quarantine, after the run
-	UnreadFields   schema.Null[int64]   // fields of the settings that were not understood; NULL: none were asked for
+	UnreadFields   schema.Null[int64]   // settings fields that were not understood; NULL: no settings were requested
 	KeyExpires     schema.Null[schema.Instant]
-	Cause          error // the failure that decided the exit code; nil if none did
+	Cause          error // the failure that decided the exit code, or else the first failure; nil: there is none
 }
 
 // defaultSettingsBudget is how long a run may read settings.
@@ -89,7 +89,7 @@ type session struct {
 	asking  sync.WaitGroup // of the background requests, which end with the run
 }
 
-// progress starts to show a phase that asks one client.
+// progress starts to show a phase that sends its requests through one client.
 func (r *session) progress(kind string, n int, client *extract.Client) Bar {
 	if r.Progress == nil {
 		return noBar{}
@@ -173,8 +173,8 @@ func endOf(j Job, command string, start time.Time, code int, text string) schema
 	}
 }
 
-// checkClock compares the run's clock with that of one client's service, once it has answered. It ends a run whose
-// clock is so wrong that an unfinished day would count as complete, or a readable day as lost.
+// checkClock compares the run's clock with the clock of one client's service, once the service has answered. It ends a
+// run whose clock is so wrong that an unfinished day would count as complete, or a readable day as lost.
 func (r *session) checkClock(service *extract.Client) error {
 	theirs, ok := service.ServiceTime()
 	if !ok {

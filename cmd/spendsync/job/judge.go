@@ -13,24 +13,25 @@ import (
 	"spendsync/transform"
 )
 
-// A stored value is unset by a null, if the description allows null there, and by a readable audience that omits it. A
-// missing key unsets the value if two readings in a row lack it, while the entity's other keys are there, no new key
-// has come beside it, and no entity of the run has a null there: a service that writes nulls omits no keys. In all
-// other cases the field is unread: the stored value stays current, and the run reports it.
+// A null unsets a stored value, if the description allows a null for the field. A readable audience that omits a member
+// unsets the member's value. A missing key unsets the value if two consecutive readings lack the key, the entity has
+// its other keys, no new key has appeared next to it, and no entity of the run has a null under the key: a service that
+// writes nulls omits no keys. In all other cases the field is unread: the stored value is kept, and the run reports the
+// field.
 
 // The states of a field that is unread, in ops.entity_read.
 const (
 	readUnreadable = "unreadable"
 	readMissing    = "missing" // the next reading decides
-	readAbsent     = "absent"  // of a campaign that only the report names
+	readAbsent     = "absent"  // the service does not show a campaign that the report names
 )
 
-// NeverRead is the message of an unread field of which no value is stored, if the reply has no value to quote.
+// NeverRead is the message of an unread field for which no value is stored, if the reply has no value to quote.
 const NeverRead = "never read yet; the next run asks again"
 
 // judgement collects the unread fields of all entities of one kind in one run. If one entity lacks a field, that is a
 // warning. If most of them lack it, the service probably has renamed it; without a report the old values would silently
-// stay current. A field that the service itself could not read is not counted: that reply was understood.
+// be kept. A field that the service itself could not read is not counted: that reply was understood.
 type judgement struct {
 	r             *session
 	s             *settings
@@ -46,7 +47,7 @@ type judgement struct {
 // oddColumn counts the entities whose value of a column was not understood.
 type oddColumn struct {
 	missing          int
-	keepsStored      bool                    // a stored value stays current, and missing keys cannot unset it
+	keepsStored      bool                    // a stored value is kept, and missing keys cannot unset it
 	refused, unnamed []*transform.FieldError // one error per entity
 }
 
@@ -68,8 +69,8 @@ func (j *judgement) column(name string) *oddColumn {
 	return j.columns[name]
 }
 
-// judge returns what was read of the entities of a kind. It marks as unread each field whose stored value stays
-// current, and records the fields that were not understood and the keys without a column.
+// judge returns the readings of all entities of a kind in the form that the history needs. A field is marked as unread
+// if its stored value is kept. judge also records fields that were not understood, and keys without a column.
 func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []history.Seen[R]) {
 	j, readings := newJudgement(r.session, s, k.name, k.counted), readingsOf(s, k.table)
 	for _, read := range readings {
@@ -94,8 +95,8 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 	return all
 }
 
-// judgeEntity judges one entity. was is its current version; nil: there is none. If the entity has gained a key, the
-// current version may take the new JSON ([history.Seen.FillsRaw]).
+// judgeEntity judges one entity. The parameter was is the stored current version; nil: there is none. If the JSON of
+// the entity has gained a key, the current version may take over the new JSON ([history.Seen.FillsRaw]).
 func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read *reading[R],
 	was *R) history.Seen[R] {
 	seen, keys := k.seenOf(r, read), j.s.readKeys[k.name]
@@ -119,8 +120,8 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 	if k.isEntity && read.isOwn {
 		k.markUnread(j, id, read, was, &seen, lacking, gained)
 	}
-	// A reply with unread fields may be damaged. Its JSON is not stored, so that a renamed key is still new to the next
-	// run.
+	// A reply with unread fields may be damaged. The JSON of such a reply is not stored, so that a renamed key is still
+	// new to the next run.
 	tracked := k.table.TrackedNames()
 	seen.FillsRaw = len(gained) > 0 && len(read.Unread) <= len(read.Withheld) &&
 		!slices.ContainsFunc(seen.Unread, func(column string) bool { return slices.Contains(tracked, column) })
@@ -134,8 +135,8 @@ func (k *kind[R, P]) isKnown(was *R, column string) bool {
 	})
 }
 
-// markUnread marks as unread the fields that came without a value and whose stored value stays current. lacking are the
-// columns that every entity has and this one lacks; gained are the new keys.
+// markUnread marks as unread the fields that came without a value and whose stored value is kept. The parameter lacking
+// has the required columns that the reply lacks, and gained the new keys of its JSON.
 func (k *kind[R, P]) markUnread(j *judgement, id string, read *reading[R], was *R, seen *history.Seen[R],
 	lacking []string, gained map[string]string) {
 	none := new(R)
@@ -160,12 +161,12 @@ func (k *kind[R, P]) markUnread(j *judgement, id string, read *reading[R], was *
 			j.column(c.Name).missing++
 			j.column(c.Name).keepsStored = true
 		} else if c := j.s.campaigns[id]; c != nil {
-			c.isSettled = false // the next run must read it again
+			c.isSettled = false // the next run must read the campaign again
 		}
 	}
 }
 
-// whyUnread returns why a field that came without a value keeps its stored one; empty: the value is unset.
+// whyUnread returns why a field that came without a value keeps its stored value; empty: the value is unset.
 func (j *judgement) whyUnread(d *transform.Decoded, id, column string, lacking []string,
 	gained map[string]string) (state, why string) {
 	has := func(columns []string) bool { return slices.Contains(columns, column) }
@@ -225,7 +226,7 @@ func (j *judgement) add(id string, d *transform.Decoded, isKnown func(column str
 			continue
 		}
 		j.unread(id, column, readUnreadable, why)
-		if !isRefused { // otherwise it is counted as refused
+		if !isRefused { // a refused value is counted as such
 			j.column(column).missing++
 			lacking = append(lacking, column)
 		}
@@ -237,7 +238,7 @@ func (j *judgement) add(id string, d *transform.Decoded, isKnown func(column str
 	return lacking
 }
 
-// unread records a field whose stored value stays current.
+// unread records a field whose stored value is kept.
 func (j *judgement) unread(id, column, state string, why schema.Null[string]) {
 	j.line(id, column, state, why)
 	j.s.unread = append(j.s.unread, j.kind+" "+id+" "+column)
@@ -248,8 +249,8 @@ func (j *judgement) line(id, column, state string, why schema.Null[string]) {
 		Field: column, ReadState: state, Message: why})
 }
 
-// report adds the findings: one about all refused values, one for each column with unknown words, and one for the
-// columns that are missing from the same number of entities.
+// report adds the findings: one about all refused values, one for each column with unknown words, and one for each
+// group of columns that are missing from the same number of entities.
 func (j *judgement) report() {
 	find := func(form string, columns []string, format string, args ...any) {
 		f := finding{what: j.counted, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...),
@@ -262,7 +263,7 @@ func (j *judgement) report() {
 	}
 	entities := cli.Count(j.entities, "read")
 	var refused []string
-	missing := map[int][]string{} // by how many entities lack them
+	missing := map[int][]string{} // by the number of entities that lack the columns
 	for _, name := range slices.Sorted(maps.Keys(j.columns)) {
 		c := j.columns[name]
 		if len(c.refused) > 0 {

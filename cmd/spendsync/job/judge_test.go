@@ -11,13 +11,14 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestJudge_MissingKeys: where no reply has a null, a key that is missing twice unsets its value; beside a service that
-// writes nulls, and beside a new key, it never does, and the run says so with exit 4. The audience is never unset.
+// TestJudge_MissingKeys: if no reply has a null, a key that is missing twice unsets its value. If the service writes
+// nulls, or a new key has appeared, a missing key never unsets the value, and the run reports it with exit 4. A missing
+// audience never unsets anything.
 func TestJudge_MissingKeys(t *testing.T) {
 	nulls := regexp.MustCompile(`"(target_cpa|end_date)":null,?`)
 	for name, c := range map[string]struct {
 		omitsNulls bool
-		key        string // that is missing
+		key        string // the missing key
 		renamed    string
 		codes      []int
 		stands     bool
@@ -94,7 +95,8 @@ func TestJudge_MissingKeys(t *testing.T) {
 	}
 }
 
-// TestJudge_NeverRead: a field that no reply had a value of is a warning, which says so and asks nobody to act.
+// TestJudge_NeverRead: a field that never had a value in a reply is a warning. The warning says that there is nothing
+// to do.
 func TestJudge_NeverRead(t *testing.T) {
 	w := newWorld(t)
 	e := &rewriter{of: w.service.Transport()}

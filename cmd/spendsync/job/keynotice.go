@@ -6,11 +6,11 @@ import (
 	"spendsync/schema"
 )
 
-// KeyNotice is how long before a key expires a run warns of it. The service warns as early.
+// KeyNotice is how long before the expiry of the API key runs begin to warn. The service begins at the same time.
 const KeyNotice = 14 * 24 * time.Hour
 
-// keyExpires returns when the API key expires, if the service states it. It warns if that is soon: without the key no
-// settings are read, and the numbers would not show that.
+// keyExpires returns when the API key expires, if the service states it. It warns if the key expires soon: without the
+// key no settings are read, and the published numbers would not show that.
 func (r *session) keyExpires() (expires schema.Null[schema.Instant]) {
 	at, warning, ok := r.API.KeyNotice()
 	if !ok {

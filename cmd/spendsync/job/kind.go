@@ -29,11 +29,12 @@ type campaignPart struct {
 	ask  func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error)
 	// read decodes one of the entities received. It records its own errors.
 	read func(n *settingsReader, a transform.Reply) error
-	// whole is the part in the table of readings that a complete reply confirms; empty: each entity confirms its own.
+	// whole names the part of the campaign that a complete reply confirms in the table of readings. If whole is empty,
+	// the function read or the history records the confirmation.
 	whole string
 }
 
-// one makes a request for a list out of a request for a single entity.
+// one turns a function that requests one entity into a function that requests a list.
 func one(ask func(*extract.Client, context.Context, string) (extract.Entity, error)) func(context.Context,
 	*extract.Client, dueCampaign) (extract.Listing, error) {
 	return func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
@@ -49,26 +50,26 @@ type kind[R any, P placed[R]] struct {
 	table   schema.TableOf[R]
 	decode  func(transform.Reply, transform.SettingsContext) (R, transform.Decoded, error)
 
-	isListed bool // the key's list of campaigns also contains its values
-	isEntity bool // it is a campaign or a creative: missing fields are judged
-	// gone reports whether an entity that was not read is deleted; nil: it ends with its campaign.
+	isListed bool // the key's list of campaigns also contains values of this kind
+	isEntity bool // the entities are campaigns or creatives, whose missing fields are judged
+	// gone reports whether an entity that was not read is deleted; nil: the entity ends with its campaign.
 	gone func(*settingsStage, *settings, *R) bool
 	// complete adds values of other replies to a row; may be nil.
 	complete func(*settingsStage, *history.Seen[R])
 	stubs    func(*settingsStage, *settings) []R // entities known only from the report; may be nil
-	// after receives all versions once they are advanced. It reports whether it changed columns that make no version.
-	// It may be nil.
+	// after receives all versions of the kind before they are stored. It reports whether it changed columns whose
+	// changes make no version. after may be nil.
 	after func(*settingsStage, *settings, []R) bool
 }
 
-// placed is a pointer to a version. Its Place method returns the part of the settings whose reading confirms the
-// version.
+// placed is a type constraint: a pointer to a row of a table of versions. Place returns the part of the settings, for
+// example a campaign's list of creatives, whose reading confirms the version.
 type placed[R any] interface {
 	history.Versioned[R]
 	Place() schema.Place
 }
 
-// idOf returns the ID of a row's entity: its own or, if it has none, its campaign's.
+// idOf returns the ID of the creative or source in a row; if the row has neither, the ID of the campaign.
 func (k *kind[R, P]) idOf(row *R) string {
 	place := P(row).Place()
 	return cmp.Or(place.EntityID, place.CampaignID)
@@ -97,7 +98,7 @@ func (k *kind[R, P]) read(n *settingsReader, a transform.Reply) error {
 	return err
 }
 
-// record adds a reading, and reports whether it is the entity's first one.
+// record adds a reading, and reports whether it is the entity's first reading in this run.
 func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) (isFirst bool) {
 	n.look(k.name, id)
 	n.mu.Lock()
@@ -118,7 +119,7 @@ type settingsStage struct {
 	*session
 	ended     map[string]bool  // deleted campaigns; set by findEnded
 	endNow    []string         // campaigns that this run found to be deleted
-	versions  int64            // new ones
+	versions  int64            // number of new versions
 	was, next history.Readings // the table of readings before and after this run
 	part      load.StagedChange
 	reported  map[string]transform.ReportCreative // the report's creatives, by ID
@@ -144,7 +145,8 @@ func (r *settingsStage) beginReadings(s *settings) (err error) {
 	return nil
 }
 
-// stageSettings turns the replies into observations, advances each table's history by them, and stages the result.
+// stageSettings turns the replies into observations, advances each table's history by the observations, and stages the
+// result.
 func stageSettings(r *session, s *settings) (part load.StagedChange, newVersions int64, err error) {
 	stage := &settingsStage{session: r, part: load.NewStagedChange()}
 	err = stage.stage(s)
@@ -254,7 +256,7 @@ func (k stateKind[R]) stage(r *settingsStage, s *settings) error {
 	}
 	for _, row := range k.read(s.money) {
 		latest, isStored := newest[k.key(&row)]
-		if isStored { // even if the clock was set back, the values just read are the newer ones
+		if isStored { // the values just read are newer, even if the clock was set back
 			*k.at(&row) = max(*k.at(&row), *k.at(&latest)+1)
 		}
 		if !isStored || !k.same(latest, row) {

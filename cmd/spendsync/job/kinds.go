@@ -26,7 +26,7 @@ var campaignParts = []campaignPart{
 	{name: ofSources, ask: one((*extract.Client).Sources), read: readSources},
 }
 
-// askCampaign requests a campaign, unless its reply is there already.
+// askCampaign requests a campaign, unless its reply has been read already.
 func askCampaign(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
 	if c.own != nil {
 		return extract.Listing{Entities: []extract.Entity{*c.own}, Complete: true}, nil
@@ -85,7 +85,8 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 		}
 		return stubs
 	},
-	// A stub takes the report's texts. They were not read from the advertiser API, so they make no version.
+	// The row of a creative that only the report names (a stub) takes its texts from the report. These texts were not
+	// read from the advertiser API, so a change of them makes no version.
 	after: func(r *settingsStage, _ *settings, rows []schema.Creative) (changed bool) {
 		for i := range rows {
 			row := &rows[i]
@@ -107,7 +108,7 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 }
 
 // readCreative decodes a creative. If that fails, all of its fields are unread: an unreadable creative is not a missing
-// one.
+// creative.
 func readCreative(n *settingsReader, a transform.Reply) error {
 	err := creativeKind.read(n, a)
 	if err != nil {
@@ -120,7 +121,7 @@ func readCreative(n *settingsReader, a transform.Reply) error {
 		n.look(creativeKind.name, a.Own.ID)
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		readingsOf(n.settings, schema.CreativeHistory)[a.Own.ID] = read // even if another list had it, too
+		readingsOf(n.settings, schema.CreativeHistory)[a.Own.ID] = read // replaces a reading from another list
 	}
 	return err
 }

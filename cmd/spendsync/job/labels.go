@@ -17,7 +17,7 @@ type labels struct {
 	lines     []transform.ReportCreative
 	left      []*transform.RowError // lines left out because their IDs cannot be read
 	err       error
-	names     map[string]string   // of campaigns, by ID; the last one if the report has several
+	names     map[string]string   // of campaigns, by ID; the last name if the report has several
 	creatives map[string][]string // IDs of creatives, by campaign
 }
 
@@ -54,8 +54,8 @@ func (s *session) askLabels(ctx context.Context) (l *labels) {
 	}
 }
 
-// storedNames returns a function that returns the name of each campaign in its newest stored day: stored replies have
-// no names. Days that cannot be read are skipped.
+// storedNames returns a function that returns the name of each campaign in its newest stored day. Replays need it,
+// because stored replies have no names. Days that cannot be read are skipped.
 func storedNames(store *load.Store) func() map[string]string {
 	return sync.OnceValue(func() map[string]string {
 		names := map[string]string{}

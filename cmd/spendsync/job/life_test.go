@@ -17,7 +17,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// life is an account whose owner changes its settings between the syncs, and the diary of it.
+// life is an account whose owner changes its settings between the syncs, and a diary of the changes.
 type life struct {
 	*world
 	*rand.Rand
@@ -26,11 +26,11 @@ type life struct {
 	seen  map[string]bool // campaigns and creatives that a sync has read
 }
 
-// chapter is what a table of versions has to hold.
+// chapter is the expected content of one table of versions.
 type chapter struct {
 	table    string
 	columns  []string
-	patience int // absences after which an entity has ended
+	patience int // number of absences after which an entity has ended
 	entries  map[string]*entry
 }
 
@@ -65,8 +65,8 @@ func newLife(t *testing.T, seed uint64) *life {
 	}}
 }
 
-// TestLife_HistoryIsTheDiary: whatever the owner, the reviewer and the service do between two syncs, each table of
-// versions has one version for each difference between what two syncs could see, from when to when, and no other.
+// TestLife_HistoryIsTheDiary: the owner, the reviewer and the service change the settings between syncs. Each table of
+// versions then has one version for each difference that a sync could see, with its times, and no other version.
 func TestLife_HistoryIsTheDiary(t *testing.T) {
 	seed := schematest.Seed(t)
 	for n := range schematest.Times(1, 4, 60) {
@@ -94,7 +94,7 @@ func TestLife_HistoryIsTheDiary(t *testing.T) {
 	}
 }
 
-// campaign draws a campaign that is shown and may be changed.
+// campaign returns a random campaign that is not hidden and can be changed.
 func (l *life) campaign() adsim.Settings {
 	var open []adsim.Settings
 	for _, id := range l.service.CampaignIDs() {
@@ -118,7 +118,7 @@ func (l *life) settings(id string) adsim.Settings {
 	return s
 }
 
-// creative draws a creative of a campaign that is shown and may be changed; nil if there is none.
+// creative returns a random creative of a campaign that is not hidden and can be changed; nil: there is none.
 func (l *life) creative(s adsim.Settings) *adsim.CreativeSettings {
 	for _, i := range l.Perm(len(s.Creatives)) {
 		if c := &s.Creatives[i]; !c.Hidden && c.Status != "archived" {
@@ -140,7 +140,7 @@ func set(s adsim.Settings, fields map[string]any) []adsim.Change {
 	return []adsim.Change{{Campaign: s.CampaignID, Set: fields}}
 }
 
-// setCreative changes fields of a creative of a campaign, if it has one.
+// setCreative changes fields of a creative of a campaign, if the campaign has a creative.
 func (l *life) setCreative(s adsim.Settings, fields map[string]any) []adsim.Change {
 	if c := l.creative(s); c != nil {
 		return []adsim.Change{{Creative: c.CreativeID, Set: fields}}
@@ -152,7 +152,7 @@ func sources(s adsim.Settings, c adsim.SourceChange) []adsim.Change {
 	return []adsim.Change{{Campaign: s.CampaignID, Sources: &c}}
 }
 
-// deeds are what happens to an account. Each returns nil if there is nothing to do it to.
+// deeds are the events in the life of an account. Each returns nil if the account has nothing that it applies to.
 var deeds = []struct {
 	what string
 	do   func(l *life, s adsim.Settings) []adsim.Change
@@ -206,7 +206,7 @@ var deeds = []struct {
 	{"hide", func(l *life, s adsim.Settings) []adsim.Change {
 		isNew := func(c adsim.CreativeSettings) bool { return !l.seen[c.CreativeID] }
 		if !l.seen[s.CampaignID] || slices.ContainsFunc(s.Creatives, isNew) || len(l.hidden()) > 0 {
-			return nil // the report alone would know them
+			return nil // only the report would know the hidden entities
 		}
 		return []adsim.Change{{Campaign: s.CampaignID, Do: adsim.Hide}}
 	}},
@@ -271,7 +271,7 @@ var deeds = []struct {
 	}},
 }
 
-// hidden are the campaigns that are not shown.
+// hidden returns the hidden campaigns.
 func (l *life) hidden() (ids []string) {
 	for _, id := range l.service.CampaignIDs() {
 		if l.settings(id).Hidden {
@@ -291,8 +291,8 @@ func (l *life) source() string {
 	return ids[l.IntN(len(ids))]
 }
 
-// write adds a page to the diary: what a sync could see at an instant. An archived campaign is read once more, and
-// then never: nothing of it can change.
+// write adds a page to the diary: what a sync could see at an instant. An archived campaign is read once more and then
+// never again, because it cannot change.
 func (l *life) write(at time.Time) {
 	pages, settled, shown := map[string]map[string][]string{}, map[string]bool{}, map[string]bool{}
 	add := func(table, campaign, key string, cells ...string) {
@@ -341,7 +341,8 @@ func (l *life) write(at time.Time) {
 	}
 }
 
-// write adds a page to a chapter. What belongs to a campaign ends where that was read without it, or with its campaign.
+// write adds a page to a chapter. An entity of a campaign ends if the campaign was read and lacked it, or if the
+// campaign ends.
 func (c *chapter) write(at time.Time, page map[string][]string, shown, settled map[string]bool, campaigns *chapter) {
 	for key, cells := range page {
 		campaign, id, _ := strings.Cut(key, "|")
@@ -438,7 +439,7 @@ func (l *life) check() {
 
 func sortedText(list []string) string { return strings.Join(slices.Sorted(slices.Values(list)), ",") }
 
-// number is the text of a number that is not 0.
+// number returns the text of a number; empty: the number is 0.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -446,7 +447,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// micros is an instant in microseconds, if it is one.
+// micros returns an instant in microseconds; empty: the text is not an instant.
 func micros(instant string) string {
 	t, err := time.Parse(time.RFC3339, instant)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// testLog is a run's log. It is written to the test's own, which shows with -v or after a failure, too.
+// testLog holds the log of a run. It also writes the lines to the log of the test.
 type testLog struct {
 	t    *testing.T
 	mu   sync.Mutex
@@ -16,13 +16,13 @@ type testLog struct {
 func (l *testLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.t.Context().Err() == nil { // a test that has ended takes no lines
+	if l.t.Context().Err() == nil { // a test that has ended must not log
 		l.t.Log(strings.TrimSpace(string(p)))
 	}
 	return l.said.Write(p)
 }
 
-// String returns what is said from a warning on, or for people.
+// String returns the collected lines.
 func (l *testLog) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

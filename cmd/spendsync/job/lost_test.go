@@ -11,8 +11,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestLost_IsReportedUntilARunHasEndedWithIt: if the run that finds a day lost ends with another code, the next sync
-// still ends with the code that calls a person, and only that one does.
+// TestLost_IsReportedUntilARunHasEndedWithIt: if the run that finds a day lost ends with another exit code, the next
+// sync ends with the code for lost days. Later syncs do not.
 func TestLost_IsReportedUntilARunHasEndedWithIt(t *testing.T) {
 	schematest.Long(t)
 	for name, between := range map[string]func(w *world){
@@ -61,10 +61,11 @@ func (b cancelBar) Step()  { b.cancel() }
 func (cancelBar) Rows(int) {}
 func (cancelBar) Done()    {}
 
-// TestLost_ByAServiceThatReachesLess: a service that refuses the first day of the reach rings no alarm as long as that
-// day is stored, and none is lost: one that is not stored rings before it is lost, which is a day earlier than
-// described, and once more when it is. A service that answers for the day again has its whole reach. The days that it
-// still answers for are held to its own sums, though it refuses the range that begins with the others.
+// TestLost_ByAServiceThatReachesLess: a service refuses the first day of the reach. While that day is stored, no day is
+// lost and no run reports one. A day that is not stored is reported before it is lost, a day earlier than with the full
+// reach, and once more when it is lost. If the service answers for the first day again, the full reach applies again.
+// The other days are compared with the service's own sums, although the service refuses a range that begins with the
+// refused day.
 func TestLost_ByAServiceThatReachesLess(t *testing.T) {
 	w := newWorld(t)
 	w.rereadAll()

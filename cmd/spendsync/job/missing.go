@@ -25,11 +25,11 @@ import (
 type openEntity struct {
 	campaign  string // of a creative
 	confirmed schema.Instant
-	isStub    bool // only the report names it
+	isStub    bool // only the report names the entity
 }
 
-// openEntities returns the stored entities of a table that are not deleted, by ID, and the IDs of all stored ones. It
-// omits entities known only from the report, which no listing has ever contained.
+// openEntities returns the stored entities of a table that are not deleted, by ID. The set known has the IDs of all
+// stored entities. Both omit entities known only from the report, which no listing has ever contained.
 func openEntities[R any, P history.Versioned[R]](
 	s *load.Store, t schema.TableOf[R], readings history.Readings, place func(*R) (id string, at schema.Place),
 ) (open map[string]openEntity, known map[string]bool, err error) {
@@ -54,9 +54,9 @@ func openEntities[R any, P history.Versioned[R]](
 	return open, known, nil
 }
 
-// askForMissing requests one by one the entities that a list lacks, those confirmed longest ago first, at most as many
-// as a run may send requests in a minute. It passes on the replies, and records the entities that the service does not
-// have.
+// askForMissing requests one by one the entities that a list lacks. Entities confirmed longest ago come first, and a
+// run requests at most as many as it may send requests in a minute. askForMissing passes the replies to answered, and
+// records the entities that the service does not have.
 func (n *settingsReader) askForMissing(
 	ctx context.Context, list, what string, missing map[string]openEntity,
 	read func(context.Context, string) (extract.Entity, error), answered func(extract.Entity, string),
@@ -72,7 +72,7 @@ func (n *settingsReader) askForMissing(
 		g.Go(func() error {
 			entities[i], errs[i] = read(gctx, id)
 			if n.isKeyRefused(gctx, errs[i]) {
-				return errs[i] // the others would fail, too
+				return errs[i] // the other requests would fail, too
 			}
 			return nil
 		})
@@ -110,13 +110,14 @@ func (n *settingsReader) askForMissing(
 	}
 }
 
-// isAbsent reports whether the service answered that the account has no such entity, or that the key may not see it.
+// isAbsent reports whether the service answered that the account has no such entity, or that the key may not see the
+// entity.
 func isAbsent(err error) bool {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	return ok && (errors.Is(e, extract.ErrNotFound) || slices.Contains([]int{403, 404, 410}, e.Status))
 }
 
-// askForCampaigns requests campaigns that the list lacks, and returns those that answer.
+// askForCampaigns requests campaigns that the list lacks, and returns the campaigns that the service has.
 func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string]openEntity) (due []dueCampaign) {
 	n.askForMissing(ctx, "campaigns", campaignKind.name, missing, n.s.API.Campaign,
 		func(e extract.Entity, id string) {
@@ -127,9 +128,9 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 }
 
 // reportedAlone waits for the proof of the report, and returns the account's campaigns or creatives that only the
-// report names. of returns the ID of a line's entity; empty: the entity is known. Settings have no history, so a run
-// asks for each entity once. If the service does not show it, only a full run, or new spend of a campaign on a young
-// day, makes a run ask again.
+// report names. The function of returns the ID of the entity that a line names; empty: the entity is already known. No
+// settings of these entities are stored, so a run asks for each of them. If the service does not show an entity, a
+// later run asks again only if a young day has new spend of the campaign, or if the run is a full run.
 func (n *settingsReader) reportedAlone(ctx context.Context, proven *future[provenReport], what string,
 	of func(transform.ReportCreative) string) map[string]openEntity {
 	if !n.settings.listing.Complete || n.s.trial != nil || n.s.labels().err != nil {
@@ -146,7 +147,7 @@ func (n *settingsReader) reportedAlone(ctx context.Context, proven *future[prove
 			continue
 		}
 		if absent[u.EntityID] = true; !missing[u.EntityID].isStub {
-			n.look(u.EntityType, u.EntityID) // the report no longer names it
+			n.look(u.EntityType, u.EntityID) // the report no longer names the entity
 		}
 	}
 	if len(missing) == 0 {
@@ -207,7 +208,7 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 func (n *settingsReader) askForCreatives(ctx context.Context, missing map[string]openEntity) {
 	n.askForMissing(ctx, "creatives", creativeKind.name, missing, n.s.API.Creative,
 		func(e extract.Entity, id string) {
-			_ = readCreative(n, transform.Reply{Own: e, Campaign: missing[id].campaign}) // it records its error
+			_ = readCreative(n, transform.Reply{Own: e, Campaign: missing[id].campaign}) // errors are recorded
 		})
 }
 
@@ -221,12 +222,12 @@ func (n *settingsReader) readReported(ctx context.Context, proven *future[proven
 			return l.CampaignID
 		}))
 	n.readCampaigns(ctx, campaigns)
-	for _, c := range campaigns { // no rules of theirs are stored
+	for _, c := range campaigns { // no rules of these campaigns are stored
 		n.settings.rulesDiffer = append(n.settings.rulesDiffer, c.ID)
 	}
 	read, known := readingsOf(n.settings, schema.CreativeHistory), n.knownCreatives
 	if known == nil {
-		return // they could not be read
+		return // the stored creatives could not be read
 	}
 	n.askForCreatives(ctx, n.reportedAlone(ctx, proven, creativeKind.name,
 		func(l transform.ReportCreative) string {

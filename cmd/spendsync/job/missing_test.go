@@ -18,10 +18,10 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// rewriter changes replies of the advertiser API. Paths are without the prefix.
+// rewriter changes replies of the advertiser API. The paths that edit receives lack the prefix of the API.
 type rewriter struct {
 	of   http.RoundTripper
-	edit func(path, body string) (status int, edited string) // 0: the status stays
+	edit func(path, body string) (status int, edited string) // status 0: unchanged
 }
 
 func (e *rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -56,7 +56,7 @@ func listed(t *testing.T, body, list string, keep func(string) bool) string {
 	entries = slices.DeleteFunc(entries, func(e map[string]any) bool { return !keep(e["id"].(string)) })
 	edited := map[string]any{list: entries}
 	var total int
-	if json.Unmarshal(reply["total"], &total) == nil { // the list ends where as many came as it states
+	if json.Unmarshal(reply["total"], &total) == nil { // a list ends after as many entries as its total
 		edited["total"] = total - (all - len(entries))
 	}
 	b, err := json.Marshal(edited)
@@ -72,7 +72,7 @@ func without(t *testing.T, body, list string, ids ...string) string {
 	return listed(t, body, list, func(id string) bool { return !slices.Contains(ids, id) })
 }
 
-// missingWorld is a synced world with a rewriter, and what is stored of its entities.
+// missingWorld returns a world after its first sync, with a rewriter of its replies.
 func missingWorld(t *testing.T, edit ...func(*adsim.Config)) (*world, *rewriter) {
 	w := newWorld(t, edit...)
 	e := &rewriter{of: w.service.Transport()}
@@ -81,7 +81,7 @@ func missingWorld(t *testing.T, edit ...func(*adsim.Config)) (*world, *rewriter)
 	return w, e
 }
 
-// liveCreative asks for a creative of a campaign that every run reads.
+// liveCreative is the query for a creative of a campaign that every run reads.
 const liveCreative = "SELECT min(creative_id) FROM creative_history WHERE is_current AND campaign_id IN " +
 	"(SELECT campaign_id FROM campaign_history WHERE is_current AND status <> 'archived')"
 
@@ -95,7 +95,7 @@ func (w *world) change(changes ...adsim.Change) {
 	}
 }
 
-// ended asks how many entities of a table have ended.
+// ended returns the number of ended entities in a table.
 func (w *world) ended(table string) string {
 	w.t.Helper()
 	return w.ask("SELECT count(*) FROM %s WHERE is_current AND is_deleted", table)
@@ -108,7 +108,7 @@ func (w *world) wantEnded(table, want string) {
 	}
 }
 
-// wantWell runs once more without faults, and checks that no version was false.
+// wantWell syncs once without faults, and checks that no false version was stored.
 func (w *world) wantWell(e *rewriter, versions int64) {
 	w.t.Helper()
 	e.edit = nil
@@ -119,8 +119,8 @@ func (w *world) wantWell(e *rewriter, versions int64) {
 	w.wantVerified()
 }
 
-// TestMissing_WhatAnswersGoesOn: if lists lack all entries or all but one, the run requests the others one by one,
-// however often that happens. It reads those that answer, and ends none of the others.
+// TestMissing_WhatAnswersGoesOn: if lists lack all entries, or all but one, each run requests the missing entities one
+// by one. It reads the entities that the service has, and no other entity ends.
 func TestMissing_WhatAnswersGoesOn(t *testing.T) {
 	w, e := missingWorld(t, func(c *adsim.Config) { c.CreativesPerCampaign = 6 })
 	first := w.service.CampaignIDs()[0]
@@ -159,8 +159,8 @@ func TestMissing_WhatAnswersGoesOn(t *testing.T) {
 	w.wantWell(e, 0)
 }
 
-// TestMissing_UnlistedEntitiesCanBeAccepted: a list that lacks what the service has ends each run with exit 4 until a
-// person accepts the note of its kind, up to the number of entities.
+// TestMissing_UnlistedEntitiesCanBeAccepted: if a list lacks entities that the service has, each run ends with exit 4
+// until a person accepts the note of that kind. The acceptance is up to the number of entities.
 func TestMissing_UnlistedEntitiesCanBeAccepted(t *testing.T) {
 	w, e := missingWorld(t, func(c *adsim.Config) { c.Campaigns = 9 })
 	hidden := strings.Fields(w.ask("SELECT campaign_id FROM campaign_history WHERE is_current " +
@@ -208,8 +208,8 @@ func TestMissing_UnlistedEntitiesCanBeAccepted(t *testing.T) {
 }
 
 // TestMissing_OfTheReportAlone: a campaign or creative that the report names and the list never had is read like a
-// listed one. If the service does not show it, it stays a stub; it is asked for again only in a full run, or if a young
-// day has new spend of the campaign.
+// listed one. If the service does not show it, the entity stays a stub. It is requested again only in a full run, or if
+// a young day has new spend of the campaign.
 func TestMissing_OfTheReportAlone(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 9 })
 	e := &rewriter{of: w.service.Transport()}
@@ -295,7 +295,7 @@ func TestMissing_OfTheReportAlone(t *testing.T) {
 }
 
 // TestMissing_WhatTheServiceNoLongerHasEnds: an entity is deleted if two complete lists lack it and its own request is
-// answered with 404 twice; the exit code is 0. The parts of a campaign end with it, and are restored with it.
+// answered with 404 twice; the exit code is 0. The parts of a campaign end and are restored together with the campaign.
 func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {
 	w, e := missingWorld(t, func(c *adsim.Config) { c.CreativesPerCampaign = 6 })
 	campaign := w.ask("SELECT arg_max(campaign_id, n) FROM " +
@@ -371,8 +371,8 @@ func TestMissing_ArchivedOnesMayBeLeftOut(t *testing.T) {
 	w.wantEnded("creative_history", "0")
 }
 
-// TestMissing_AsksWithinTheRunsLimit: a run asks for as many missing entities as it may send
-// requests in a minute, and the next runs ask for the others.
+// TestMissing_AsksWithinTheRunsLimit: a run asks for as many missing entities as it may send requests in a minute, and
+// the next runs ask for the remaining entities.
 func TestMissing_AsksWithinTheRunsLimit(t *testing.T) {
 	w, e := missingWorld(t, func(c *adsim.Config) { c.Campaigns = 9 })
 	w.job.RequestsPerMinute = 1
@@ -402,9 +402,10 @@ func TestMissing_AsksWithinTheRunsLimit(t *testing.T) {
 
 var blockedIDs = regexp.MustCompile(`"blocked_source_ids":\[[^\]]*\]`)
 
-// TestMissing_RulesEndAfterTwoReadings: a rule that a reading lacks ends if a second one in the same run lacks it, too.
+// TestMissing_RulesEndAfterTwoReadings: a rule that a reading lacks ends if a second reading in the same run lacks it,
+// too.
 func TestMissing_RulesEndAfterTwoReadings(t *testing.T) {
-	cases := map[int]int{1: 2, 2: 1} // rules in the first readings
+	cases := map[int]int{1: 2, 2: 1} // number of rules left: in how many of the first readings
 	if schematest.All() {
 		cases[0], cases[3] = 1, 2
 	}

@@ -16,13 +16,13 @@ import (
 	"spendsync/schema"
 )
 
-// RiskDays is how many days before an unproven day leaves the reach a run ends with [exit.DayAtRisk].
+// RiskDays is a number of days: if an unproven day leaves the reach within that time, a run ends with [exit.DayAtRisk].
 const RiskDays = 3
 
-// finding is one thing that a run reports: its subject, its cause, and its severity. The exit code of a run is that of
-// its gravest finding, and its sentence lists them.
+// finding is one thing that a run reports: its subject, its cause, and its severity. The exit code of a run is the code
+// of its gravest finding. The run's sentence lists all findings.
 type finding struct {
-	what string // "spend 2026-11-20", "control totals"; empty: the cause names it
+	what string // "spend 2026-11-20", "control totals"; empty: err names the subject
 	err  error
 	severity
 	// notes are the names of the finding's notes in the manifest, each made of cause, place and form. Once a person
@@ -30,7 +30,7 @@ type finding struct {
 	// data is stored have notes.
 	notes   []string
 	size    int64 // number of entities that the notes are about; 0: the notes have no size
-	untried bool  // it was not tried, because something else failed
+	untried bool  // the read was not tried, because another read failed
 }
 
 // severity is how grave a finding is.
@@ -61,7 +61,7 @@ func (t *outcome) hasNothing() bool {
 	return t.planned > 0 && t.proven+t.partial+t.fromQuarantine == 0 && t.unreachable == 0
 }
 
-// unaccepted returns the findings that nobody has accepted.
+// unaccepted returns the findings that no person has accepted.
 func (t *outcome) unaccepted() []finding {
 	return slices.DeleteFunc(slices.Clone(t.findings), func(f finding) bool {
 		stands := func(name string) bool { return slices.Contains(t.accepted, name) }
@@ -69,8 +69,8 @@ func (t *outcome) unaccepted() []finding {
 	})
 }
 
-// The exit codes of findings, the gravest first. A problem that needs a person comes before one that passes by itself.
-// A run that publishes exits with code 4 for findings of any other code.
+// The exit codes of findings, the gravest first. A problem that needs a person comes before a problem that passes by
+// itself. A run that publishes exits with code 4 for findings of any other code.
 var (
 	unpublishedCodes = []int{exit.Usage, exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract,
 		exit.Partial}
@@ -85,8 +85,8 @@ func (t *outcome) unpublishedCode() int {
 	return cmp.Or(gravest(t.findings, unpublishedCodes), exit.Unexpected)
 }
 
-// publishedCode returns the exit code of a run that publishes, from the state after the publication. reason is the exit
-// code of the error that kept the settings out of it.
+// publishedCode returns the exit code of a run that publishes, from the state after the publication. The parameter
+// reason is the exit code of the error that kept the settings out of the publication.
 func (t *outcome) publishedCode(o load.Preview, reason int) int {
 	findings := t.unaccepted()
 	isPartial := len(partialDays(o.Coverage)) > 0 || slices.ContainsFunc(o.Notes, isUnacceptedForm) ||
@@ -184,7 +184,7 @@ func (t *outcome) sentence(o load.Preview, published bool, settings string) stri
 	return b.String()
 }
 
-// failureSentence describes the findings that have a subject, and groups those with the same reason.
+// failureSentence describes the findings that have a subject, and groups findings with the same reason.
 func (t *outcome) failureSentence() string {
 	type group struct {
 		first finding
@@ -203,7 +203,7 @@ func (t *outcome) failureSentence() string {
 			groups = append(groups, group{first: f})
 		}
 	}
-	const shown = 2 // the log and ops.step have the others
+	const shown = 2 // the log and ops.step have the other reasons
 	var b strings.Builder
 	for _, g := range groups[:min(len(groups), shown)] {
 		fmt.Fprintf(&b, "; %s", g.first)
@@ -228,13 +228,13 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// failures returns the findings that have a subject and that nobody has accepted.
+// failures returns the findings that have a subject and that no person has accepted.
 func (t *outcome) failures() []finding {
 	return slices.DeleteFunc(t.unaccepted(), func(f finding) bool { return f.what == "" })
 }
 
-// named returns the failures to report. It omits those that a signal or another failure interrupted, unless there are
-// no others.
+// named returns the failures to report. It omits canceled reads, which a signal or another failure interrupted. If no
+// signal came and all failures are canceled reads, it returns all of them.
 func (t *outcome) named() []finding {
 	all := t.failures()
 	rest := slices.DeleteFunc(slices.Clone(all), func(f finding) bool { return errors.Is(f.err, context.Canceled) })
@@ -274,7 +274,7 @@ func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
 	})
 }
 
-// isUnacceptedForm reports whether a note about days is not accepted.
+// isUnacceptedForm reports whether a note is about days and no person has accepted it at its present size.
 func isUnacceptedForm(n manifest.Note) bool { return n.IsOfDays() && n.Size > 0 && !n.IsAccepted() }
 
 // stateSentence lists the stored days that are partial or doubtful, and the commands by which a person accepts them.

@@ -15,7 +15,7 @@ import (
 	"spendsync/schema"
 )
 
-// coverageOf is a day that can be read for so many more days.
+// coverageOf returns the coverage of a day that can be read for left more days.
 func coverageOf(state string, left int64, readAtEnd schema.Instant) schema.DayCoverage {
 	c := schema.DayCoverage{ReportDate: 20000, State: state, DaysUntilUnreachable: left}
 	if readAtEnd != 0 {
@@ -24,8 +24,8 @@ func coverageOf(state string, left int64, readAtEnd schema.Instant) schema.DayCo
 	return c
 }
 
-// TestAtRisk: a day calls a person if it is not proven and leaves the reach within three days. Refused rows of a day
-// that was read after its end do not: reading it again changes nothing.
+// TestAtRisk: a day is at risk if it is not proven and leaves the reach within three days. A day that was read after
+// its end and lacks only refused rows is not at risk, because another read would change nothing.
 func TestAtRisk(t *testing.T) {
 	for name, c := range map[string]struct {
 		day  schema.DayCoverage
@@ -52,7 +52,8 @@ func TestAtRisk(t *testing.T) {
 	}
 }
 
-// TestOutcome_Code: the exit code is that of the gravest finding. What needs a person comes before what heals.
+// TestOutcome_Code: the exit code is that of the gravest finding. A problem that needs a person comes before a problem
+// that passes by itself.
 func TestOutcome_Code(t *testing.T) {
 	named := func(errs ...error) (all []finding) {
 		for _, err := range errs {
@@ -116,8 +117,8 @@ func TestOutcome_Code(t *testing.T) {
 	}
 }
 
-// TestOutcome_Sentence: the line of a run is the join of its findings: failures for one reason are one, and more than
-// two reasons are counted.
+// TestOutcome_Sentence: the sentence of a run lists its findings. Failures with the same reason are listed once. Of
+// more than two reasons, the further ones are only counted.
 func TestOutcome_Sentence(t *testing.T) {
 	named := func(texts ...string) (all []finding) {
 		for _, text := range texts {

@@ -18,18 +18,18 @@ import (
 	"spendsync/schema"
 )
 
-// ReadOwn reads the operator's own files. campaigns are those of the account, last is the hash of the inputs of the
-// last reading. It returns nil if the inputs are the same.
+// ReadOwn reads the operator's own files. campaigns are the IDs of the account's campaigns, and last is the hash of the
+// inputs at the last reading. ReadOwn returns nil if the inputs have not changed.
 type ReadOwn func(ctx context.Context, campaigns map[string]bool, last string) (*payouts.Own, error)
 
 const (
 	// ownBudget is how long a run may read the operator's own files.
 	ownBudget = 5 * time.Minute
-	// heldNote begins the note of a stored day that is not replaced.
+	// heldNote begins the name of the note about a stored day that is not replaced.
 	heldNote = "tracker.held."
 )
 
-// ownRun is a run that reads the operator's own files, and asks nothing of the service.
+// ownRun is a run that reads the operator's own files, without contacting the service.
 type ownRun struct {
 	Job
 	store   *load.Store
@@ -37,15 +37,15 @@ type ownRun struct {
 	part    load.StagedChange
 	start   schema.Instant
 	found   manifest.OwnFiles
-	lines   int // of payouts that changed
-	changed int // days of exports
+	lines   int // lines of payouts that changed
+	changed int // days of exports that changed
 }
 
-// TakeOwn reads the operator's own files, and publishes a generation if the stored numbers or what is wrong with the
-// files differ. What is wrong with a file ends the run with exit 4; the other files are taken.
+// TakeOwn reads the operator's own files. It publishes a generation if the stored numbers change, or if the problems
+// found in the files change. A problem in a file ends the run with exit code 4; the other files are still used.
 //
-// A stored day of an export is not replaced by one that lacks some of its rows or more than half of its revenue, unless
-// that is accepted: the file may be cut, or the export capped.
+// A newer export of a day does not replace the stored day if it lacks stored rows or more than half of the stored
+// revenue: the file may be cut off, or the export capped. A person may accept the loss.
 func (j Job) TakeOwn(ctx context.Context) (*Result, error) {
 	r := &ownRun{Job: j, part: load.NewStagedChange(), start: schema.InstantOf(j.Now())}
 	var err error
@@ -83,7 +83,8 @@ func (j Job) TakeOwn(ctx context.Context) (*Result, error) {
 	return res, err
 }
 
-// read reads and stages the files, unless they are those of the last reading and all that was found then is accepted.
+// read reads and stages the files. It skips unchanged files if no problem was found in them, or if a person has
+// accepted every problem.
 func (r *ownRun) read(ctx context.Context) error {
 	stored, last := r.store.Account(), ""
 	campaigns, err := readCampaigns(r.DataDir, r.Account, stored)
@@ -113,7 +114,7 @@ func (r *ownRun) read(ctx context.Context) error {
 	return err
 }
 
-// stage stages what the files have, and takes over what is wrong with them.
+// stage stages the contents of the files, and records the problems found in them.
 func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 	r.found.Inputs = own.Inputs
 	for _, f := range own.Findings {
@@ -136,7 +137,8 @@ func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 	return r.stagePayouts(own.Payouts)
 }
 
-// find adds something that ends the run with exit 4 until it is mended or accepted. A remark is said once.
+// find records a problem. A problem ends every run with exit code 4 until it is corrected or accepted. A remark does
+// not affect the exit code, and is logged once.
 func (r *ownRun) find(is manifest.OwnFinding) {
 	r.found.Found = append(r.found.Found, is)
 	if is.Note == payouts.Remark && !slices.Contains(r.store.Account().Own.Found, is) {
@@ -144,15 +146,15 @@ func (r *ownRun) find(is manifest.OwnFinding) {
 	}
 }
 
-// accepts reports whether a finding ends no run with exit 4.
+// accepts reports whether a finding does not affect the exit code: it is a remark, or a person has accepted it.
 func (r *ownRun) accepts(f manifest.OwnFinding) bool {
 	return f.Note == payouts.Remark || r.store.Account().Accepts(f.Note, f.Size)
 }
 
-// OwnFiles is the command, in the ledger, of a run that reads the operator's own files.
+// OwnFiles is the name in the ledger for a run that reads the operator's own files.
 const OwnFiles = "payouts"
 
-// row is the run's line in the ledger.
+// row returns the run's line in the ledger.
 func (r *ownRun) row() schema.Run {
 	code, text := exit.OK, ""
 	for _, f := range r.found.Found {
@@ -171,7 +173,7 @@ func (r *ownRun) row() schema.Run {
 	return row
 }
 
-// stageDay stages a day of the exports in the place of the stored one, if they differ.
+// stageDay stages a day of the exports in place of the stored day, if the two differ.
 func (r *ownRun) stageDay(d payouts.Day) error {
 	stored, err := load.StoredTracker(r.store, d.Day)
 	if err != nil {
@@ -197,8 +199,8 @@ func (r *ownRun) stageDay(d payouts.Day) error {
 	return err
 }
 
-// loss returns what a day would lose if it were replaced, and the share of its rows or revenue; empty: nothing. An
-// older file has some more rows.
+// loss returns what a stored day would lose if rows replaced it, and the lost share of its rows or revenue in percent;
+// empty: nothing. The parameter more is the number of rows that only older files have.
 func loss(stored, rows []schema.TrackerDay, more int) (why string, percent int64) {
 	gone := map[[2]string]bool{}
 	var was, is schema.Money
@@ -220,8 +222,8 @@ func loss(stored, rows []schema.TrackerDay, more int) (why string, percent int64
 	return "", 0
 }
 
-// stagePayouts stages payouts as versions. nil: there is no file of payouts that can be used, and the stored ones
-// stand.
+// stagePayouts stages payouts as versions. If payouts is nil, there is no usable file of payouts, and the stored
+// payouts stay unchanged.
 func (r *ownRun) stagePayouts(payouts []schema.Payout) error {
 	if payouts == nil {
 		return nil
@@ -232,7 +234,7 @@ func (r *ownRun) stagePayouts(payouts []schema.Payout) error {
 	}
 	o := history.Observation[schema.Payout]{At: r.start, RunID: r.RunID, Patience: schema.PayoutHistory.Patience,
 		Absence: func(*schema.Payout) history.Absence { return history.Gone },
-		// Each reading of the file confirms all of its lines.
+		// Each reading of the file confirms all lines of the file.
 		Confirmed: func(*schema.Payout) schema.Instant { return h.Memory.ObservedAt }}
 	for _, row := range payouts {
 		row.AccountID, row.RunID = r.Account, r.RunID

@@ -11,8 +11,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// TestOwn_IsARunOfItsOwn: the operator's own files are read in a run after the one that publishes the days. However it
-// ends, the days stand, and the next sync reads the files again.
+// TestOwn_IsARunOfItsOwn: the operator's own files are read in a separate run after the sync. However that run ends,
+// the synced days stay, and the files are read again after the next sync.
 func TestOwn_IsARunOfItsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		read func(stop context.CancelFunc) error

@@ -22,9 +22,9 @@ type PlanOptions struct {
 type plannedDay struct {
 	Day      schema.Date `json:"day"`
 	Reason   string      `json:"reason"`
-	Requests int         `json:"requests"`  // estimate, from the rows of its last read
+	Requests int         `json:"requests"`  // estimate, from the rows of the day's last read
 	DaysLeft int64       `json:"days_left"` // until it can no longer be read, today included
-	Proven   bool        `json:"proven"`    // a read after the day's end has proven it before
+	Proven   bool        `json:"proven"`    // an earlier read, after the day's end, has proven the day
 }
 
 // freshDay is a day within reach that this run need not read.
@@ -46,7 +46,7 @@ type Plan struct {
 }
 
 // PlanDays returns the days to read at the instant now. It depends only on the coverage and on now, so days that a
-// missed run would have read are read by the next one. The machine's time zone has no effect.
+// missed run would have read are read by the next run. The machine's time zone has no effect.
 func PlanDays(account string, now time.Time, stored *manifest.Account, o PlanOptions) Plan {
 	today := schema.DateOf(now)
 	p := Plan{
@@ -119,7 +119,7 @@ func (p *Plan) add(d schema.Date, reason string, stored *manifest.Account, pageS
 	p.Requests += n
 }
 
-// readReason returns why a day must be read now; empty: it need not be.
+// readReason returns why a day must be read now; empty: it need not be read.
 func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOptions) string {
 	switch {
 	case k == nil:

@@ -32,7 +32,7 @@ func date(s string) schema.Date {
 
 var defaults = PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 10000}
 
-// knownSince is an account whose every day up to last was read at an instant.
+// knownSince returns an account whose days from first to last were all read at one instant.
 func knownSince(from, last schema.Date, readAt time.Time) *manifest.Account {
 	a := manifest.NewAccount(from)
 	for d := from; d <= last; d++ {
@@ -42,7 +42,7 @@ func knownSince(from, last schema.Date, readAt time.Time) *manifest.Account {
 	return a
 }
 
-// show is the days to read as "day: reason" lines.
+// show returns the days to read, as "day: reason" lines.
 func show(p Plan) string {
 	var lines []string
 	for _, d := range p.Read {
@@ -134,8 +134,8 @@ func TestPlan_Reasons(t *testing.T) {
 	}
 }
 
-// TestPlan_IgnoresTheMachinesZone plans at one instant on machines in several
-// zones, on both sides of Chicago's midnight.
+// TestPlan_IgnoresTheMachinesZone plans at one instant on machines in several time zones, before and after midnight in
+// Chicago.
 func TestPlan_IgnoresTheMachinesZone(t *testing.T) {
 	for _, zone := range []string{"UTC", "Asia/Tokyo", "Pacific/Kiritimati", "Pacific/Pago_Pago"} {
 		loc, err := time.LoadLocation(zone)
@@ -151,8 +151,7 @@ func TestPlan_IgnoresTheMachinesZone(t *testing.T) {
 	}
 }
 
-// TestPlan_WalksOverClockChanges plans every hour around both clock changes: no
-// day is skipped and none is planned twice.
+// TestPlan_WalksOverClockChanges plans in every hour around both clock changes. No day is skipped or planned twice.
 func TestPlan_WalksOverClockChanges(t *testing.T) {
 	for _, start := range []string{"2026-03-07 12:00", "2026-10-31 12:00"} {
 		for h := range 48 {
@@ -187,7 +186,7 @@ func TestPlanRange_RefusesWhatCannotBeRead(t *testing.T) {
 }
 
 // TestPlan_KeepsWhatIsFresh: days that were read after their end and less than RereadAfter ago are kept, with the time
-// of that read. A read at this very instant is not in the future.
+// of that read. A read at the instant of the plan does not count as in the future.
 func TestPlan_KeepsWhatIsFresh(t *testing.T) {
 	now := at("2026-11-21 12:00")
 	for name, c := range map[string]struct {

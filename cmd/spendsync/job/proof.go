@@ -22,7 +22,7 @@ type comparison struct {
 
 // checkProof returns an error unless the read is proven to be the day: (1) its pages fit each other, and each key comes
 // once; (2) as many rows came as the pages state (report.total_rows) or, if they state nothing, the control total or a
-// second read agrees; (3) if it is empty, the control total is not above 0.
+// second read agrees; (3) if the read is empty, the control total is not above 0.
 func (read *dayRead) checkProof(with comparison) error {
 	if why := read.whyUnproven(with); why != "" {
 		return read.unproven(with, why)
@@ -30,7 +30,7 @@ func (read *dayRead) checkProof(with comparison) error {
 	return nil
 }
 
-// whyUnproven returns why a read is not proven; empty: it is.
+// whyUnproven returns why a read is not proven; empty: it is proven.
 func (read *dayRead) whyUnproven(with comparison) string {
 	want, text, isCounted := read.counted(with.service)
 	isConfirmed := read.Control == schema.ControlMatched || !read.isOver(with.day) && !read.hasNameless
@@ -80,16 +80,16 @@ func (read *dayRead) counted(s *service.Service) (want int64, text string, isCou
 	return want, text, isCounted
 }
 
-// hasSameRows reports whether another read had the same rows.
+// hasSameRows reports whether an earlier read of this run, or the stored day, has the same rows.
 func (read *dayRead) hasSameRows(with comparison) bool {
 	return slices.Contains(with.earlier, read.hash) ||
 		with.stored != nil && with.stored.Refused == 0 && with.stored.ContentHash == read.hash
 }
 
-// mayReplace returns an error unless a proven read may replace the stored day. It may never do so against the control
-// total, nor with refused rows over a finished day that was complete. A read with less than half of the stored rows or
-// spend may do so if the control total agrees, or once the next run reads the same keys and spend; waiting is the hash
-// to compare with in the next run.
+// mayReplace returns an error unless a proven read may replace the stored day. It may not if the control total is the
+// sum of the stored rows, or if rows were refused and the stored day is finished and complete. A read with less than
+// half of the stored rows or spend may replace the day if the control total agrees, or if the previous run read the
+// same keys and spend. The result waiting is the hash with which the next run compares its read.
 func (read *dayRead) mayReplace(with comparison) (waiting string, err error) {
 	stored, refused := with.stored, int(read.DayRows.Refused)
 	switch {

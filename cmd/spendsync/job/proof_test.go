@@ -13,7 +13,7 @@ import (
 	"spendsync/transform"
 )
 
-// readOf is a read of a finished day with some rows, each of one dollar but the first, which has no spend.
+// readOf returns a read of a finished day. The first row has no spend; every other row has one dollar.
 func readOf(t *testing.T, rows int, edit func(*dayRead)) *dayRead {
 	t.Helper()
 	const day = schema.Date(20000)
@@ -46,8 +46,8 @@ func serviceWith(t *testing.T, line string) *service.Service {
 	return s
 }
 
-// TestWeigh: when a read is proven. The message names the contradiction, and the line of the service file that may
-// help.
+// TestWeigh checks when a read is proven. If it is not, the message names the contradiction, and the line of the
+// service file that may help.
 func TestWeigh(t *testing.T) {
 	spend, none := serviceWith(t, "report.total_rows: with_spend"), serviceWith(t, "report.total_rows: none")
 	total := func(n int64) func(*dayRead) { return func(r *dayRead) { r.evidence.Total = n } }
@@ -130,7 +130,7 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// TestMayReplace: when a proven read replaces the stored day.
+// TestMayReplace checks when a proven read replaces the stored day.
 func TestMayReplace(t *testing.T) {
 	const day = schema.Date(20000)
 	stored := func(rows int64, spend schema.Money) *manifest.Day {
@@ -145,7 +145,7 @@ func TestMayReplace(t *testing.T) {
 		rows    int
 		edit    func(*dayRead)
 		stored  *manifest.Day
-		isAgain bool // the run before read the same
+		isAgain bool // the previous run read the same rows
 		against string
 		waits   bool
 	}{

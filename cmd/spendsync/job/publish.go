@@ -40,7 +40,7 @@ func (r *run) publish(
 	if read != nil {
 		err := cmp.Or(read.err, proof.listErr)
 		if proof.listErr != nil {
-			read.findings = nil // of campaigns that may be another account's
+			read.findings = nil // the campaigns may be another account's
 		}
 		read.reported = proof.witnesses.ours(read.reported)
 		if err == nil {
@@ -65,11 +65,11 @@ func (r *run) publish(
 	return r.publishStaged(publishing)
 }
 
-// reportSettings adds the settings to the run's results. If err is not nil, none of them are published.
+// reportSettings adds the settings to the run's results. If err is not nil, no settings are published.
 func (r *run) reportSettings(s *settings, err error) {
 	r.settings, r.settingsErr = s, err
 	r.tally.findings = append(r.tally.findings, s.findings...)
-	s.findings = nil // so that a second call does not repeat them
+	s.findings = nil // so that a second call does not repeat the findings
 	if err != nil {
 		r.settingsPart = load.StagedChange{}
 		r.newVersions = 0

@@ -18,7 +18,7 @@ import (
 )
 
 // quarantine stores the replies of a day that could not be proven, because a later version of spendsync may understand
-// them. It reports whether it stored any: if the service did not answer, there are none.
+// them. It reports whether it stored any. If the service did not answer, there are no replies.
 func (r *dayReader) quarantine(
 	ctx context.Context, replies *load.Replies, day schema.Date, began schema.Instant, cause error,
 ) bool {
@@ -65,9 +65,9 @@ type quarantinedDay struct {
 	rows int64
 }
 
-// prove proves days by their replies in quarantine, as a sync would have, stages them, and returns the dates of the
-// others in left. The latest replies of a date come first. A withheld day that names no campaign is proven only
-// together with another day of its run.
+// prove checks the replies in quarantine as a sync would have done, and stages the days that they prove. The result
+// left has the dates of the other days. The latest replies of a date are tried first. A withheld day without campaigns
+// is proven only if another day of the same run is proven.
 func (k quarantineReader) prove(ctx context.Context, days []quarantine.Day) (proven []quarantinedDay,
 	left []schema.Date, err error) {
 	runs := map[string]bool{} // runs of which a day that names campaigns is proven
@@ -128,7 +128,7 @@ func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quaran
 	if err = read.checkProof(with); err != nil && !q.Withheld {
 		return t, err
 	}
-	if read.Control == schema.ControlDiffers { // unlike a sync, it cannot ask for the sum again
+	if read.Control == schema.ControlDiffers { // the service's sum is not requested again here
 		return t, read.unproven(with, "the service's own sum is not that of the rows")
 	}
 	if _, err := read.mayReplace(with); err != nil {

@@ -23,8 +23,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// renamed is the service of a world with replies in which a column has another name on some
-// days.
+// renamed is a service whose replies have another name for a column on some days.
 type renamed struct {
 	w    *world
 	days []schema.Date
@@ -50,8 +49,8 @@ func (r renamed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// understand changes the replies that are in quarantine of a day as a later version of
-// spendsync would read them, and its description by edit.
+// understand changes the replies of a day in quarantine so that this version can read them, like a later version of
+// spendsync could. edit may change the description of the day.
 func (w *world) understand(day schema.Date, edit func(q *quarantine.Day)) {
 	w.t.Helper()
 	must := func(err error) {
@@ -98,9 +97,9 @@ func (w *world) replay(code int, says ...string) {
 	w.want(res, err, code, says...)
 }
 
-// TestQuarantine_ALaterVersionMakesTheDaysGood: the replies of days that this version cannot
-// read are kept; replay reads them again, also after the days have left the reach, and stores
-// what it can prove then. A replay by the same version changes nothing.
+// TestQuarantine_ALaterVersionMakesTheDaysGood: the replies of days that this version cannot read are kept. A later
+// replay reads them again, also after the days have left the reach, and stores the days that it can prove. A replay by
+// the same version changes nothing.
 func TestQuarantine_ALaterVersionMakesTheDaysGood(t *testing.T) {
 	w := newWorld(t)
 	days := []schema.Date{w.today() - 20, w.today() - 12}
@@ -122,9 +121,9 @@ func TestQuarantine_ALaterVersionMakesTheDaysGood(t *testing.T) {
 		WHERE report_date = '%s'`, days[0]); got != "complete|matched|true" {
 		t.Errorf("the day from quarantine is %s", got)
 	}
-	// Its replies are those behind the day now.
+	// The replies from quarantine are now the stored replies of the day.
 	w.replay(exit.OK, "32 days read again", "0 changed", "1 day in quarantine not proven")
-	// The second leaves the reach, and is lost until somebody replays it.
+	// The second day leaves the reach, and is lost until a person replays it.
 	w.service.SetNow(worldNow.AddDate(0, 0, 25))
 	w.sync(exit.DayAtRisk, "lost for good: "+days[1].String())
 	w.understand(days[1], nil)
@@ -139,8 +138,8 @@ func TestQuarantine_ALaterVersionMakesTheDaysGood(t *testing.T) {
 	}
 }
 
-// TestQuarantine_EndsWithTheNextProof: a day that is proven leaves the quarantine once it is
-// published, and a run that publishes nothing keeps what it received.
+// TestQuarantine_EndsWithTheNextProof: a proven day leaves the quarantine once the day is published. A run that
+// publishes nothing keeps the replies in quarantine.
 func TestQuarantine_EndsWithTheNextProof(t *testing.T) {
 	w := newWorld(t)
 	var all []schema.Date
@@ -156,7 +155,7 @@ func TestQuarantine_EndsWithTheNextProof(t *testing.T) {
 		t.Errorf("%d days in quarantine", second.Quarantined)
 	}
 	w.wantTruth()
-	// What is proven stands, and is not made older again.
+	// A proven day stays as stored; older replies do not replace it.
 	w.rereadAll()
 	w.transport = renamed{w, all[:3]}
 	if third := w.sync(exit.Partial, "2 more for the same reason"); third.Quarantined != 3 {
@@ -220,7 +219,7 @@ func TestQuarantine_IsBounded(t *testing.T) {
 	put(today-40, 40*24*time.Hour, 100<<20)
 	put(today-30, 30*24*time.Hour, 100<<20)
 	put(today-20, 20*24*time.Hour, 100<<20)
-	put(today-10, 10*24*time.Hour, 0) // it was broken off
+	put(today-10, 10*24*time.Hour, 0) // the write of this day was interrupted
 	w.service.Advance(time.Minute)
 	if res := w.sync(exit.OK); res.Quarantined != 2 {
 		t.Errorf("%d days in quarantine", res.Quarantined)

@@ -10,8 +10,8 @@ import (
 	"spendsync/schema"
 )
 
-// settings names what is stored otherwise than the service holds it: columns of
-// campaigns and of creatives, kinds of rules, and entities that are not current.
+// settings lists the differences between the stored settings and the service's: columns of campaigns and creatives,
+// kinds of rules, and entities without a current version.
 func (w *world) settings() string {
 	w.t.Helper()
 	wrong := map[string]bool{}
@@ -34,7 +34,7 @@ func (w *world) settings() string {
 	}
 	rules := map[string]bool{}
 	for _, r := range rowsOf(w, schema.SourceRuleHistory, "account=acme") {
-		// What the service optimizes is not among the simulated settings' rules.
+		// The simulated service does not list rules of optimized sources.
 		if r.IsCurrent && !r.IsDeleted && r.Rule != schema.RuleOptimized {
 			rules[strings.Join([]string{r.CampaignID, r.Rule, r.SourceID, moneyText(r.Bid)}, " ")] = true
 		}
@@ -78,8 +78,7 @@ func (w *world) settings() string {
 	return strings.Join(slices.Sorted(maps.Keys(wrong)), " ")
 }
 
-// campaignColumns are the columns of a campaign, as they are stored and as the service
-// holds them.
+// campaignColumns returns the columns of a campaign, each with the stored value and the service's value.
 func campaignColumns(c schema.Campaign, truth adsim.Settings) map[string][2]string {
 	a := truth.Audience
 	return map[string][2]string{

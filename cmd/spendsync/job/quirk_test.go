@@ -10,27 +10,26 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// quirkCase is a variation of the service, and what two syncs make of it.
+// quirkCase is a variation of the service, and the expected results of two syncs.
 type quirkCase struct {
 	quirk    string
-	page     int      // rows asked for a page; 0: 20, so that a day has two
-	exits    [2]int   // of the first and the second sync
-	unknown  string   // what remains unknown, where they are not 0
+	page     int      // requested rows per page; 0: 20, so that a day has two pages
+	exits    [2]int   // exit codes of the first and the second sync
+	unknown  string   // what remains unknown, if the exit codes are not 0
 	days     string   // states of days and totals after both; empty: allMatched
-	numbers  string   // days whose stored rows are not the service's; empty: none
-	settings string   // what is stored otherwise than the service holds it; empty: nothing
+	numbers  string   // number of days whose stored rows differ from the service's; empty: none
+	settings string   // stored settings that differ from the service's; empty: none
 	says     []string // parts of what the first sync reports
 }
 
-// allMatched is every day of the reach proven, those that are over by their totals too.
+// allMatched means that every day of the reach is proven, and that the totals of all finished days match.
 const allMatched = "complete/matched 32, open/open 1"
 
-// noDay is that nothing of the report is proven.
+// noDay means that no day of the report is proven.
 const noDay = "missing/unread 33"
 
-// quirkCases says of a quirk what happens. The rule: what is wrong is refused as
-// narrowly as it can be, nothing old is shown as current, and an exit code other than 0
-// stands for something that is truly unknown.
+// quirkCases has a case for each quirk. The rules: the smallest wrong unit is refused, old data is never shown as
+// current, and an exit code other than 0 means that something is really unknown.
 var quirkCases = []quirkCase{
 	// The report's own sums.
 	{quirk: "totals-lack-source", unknown: "which of two sums is right",
@@ -43,7 +42,7 @@ var quirkCases = []quirkCase{
 	{quirk: "numbers-text"},
 	{quirk: "credit-negative-clicks", numbers: "other 33"},
 
-	// They have a column, and conversions is unknown there: it is reported until three runs have seen it.
+	// Missing values of a row.
 	{quirk: "source-empty"},
 	{quirk: "source-date-missing"},
 
@@ -52,18 +51,17 @@ var quirkCases = []quirkCase{
 		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
 		says: []string{"the columns lack clicks; a column that the service does not have is left out by the line"}},
 
-	// Days.
-	// A service that reaches less far back than the description states lacks nothing yet.
+	// Days. If the service reaches less far back than the description states, no day is missing yet.
 	{quirk: "reach-31", days: "complete/matched 31, open/open 1", numbers: "not stored 1"},
 	{quirk: "day-empty", numbers: "not stored 1"},
-	// An answer without rows is proven by its total of 0 rows alone.
+	// An answer without rows does not prove by itself that the day has none.
 	{quirk: "day-rows-missing", unknown: "whether the day had rows",
 		exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1",
 		numbers: "not stored 1"},
 
 	// Pages of the report.
 	{quirk: "pagination-none", page: 10000},
-	{quirk: "page-cap", page: 1000}, // the totals of all days fill two pages
+	{quirk: "page-cap", page: 1000}, // the control totals of all days fill two pages
 
 	// Fields of a campaign.
 	{quirk: "bid-renamed", unknown: "the bid",
@@ -79,7 +77,7 @@ var quirkCases = []quirkCase{
 		says: []string{"bid_overrides missing from most"}},
 
 	// The three reads of the account.
-	{quirk: "me-unreadable"}, // nothing is pinned; the log says so
+	{quirk: "me-unreadable"}, // no account is pinned; the log reports that
 	{quirk: "me-404"},        // as above
 	{quirk: "limits-404", unknown: "the budgets",
 		exits: [2]int{4, 4}},
@@ -89,7 +87,7 @@ var quirkCases = []quirkCase{
 
 	// IDs.
 	{quirk: "ids-long"},
-	// The campaigns of the report are none of those that the key lists: nothing is published, and the replies are kept.
+	// The key lists none of the report's campaigns, so nothing is published, and the replies are kept.
 	{quirk: "other-account", unknown: "whose numbers they are",
 		exits: [2]int{3, 3}, days: noDay, numbers: "not stored 33", settings: "campaigns",
 		says: []string{"belong to two accounts"}},
@@ -128,7 +126,7 @@ var quirkCases = []quirkCase{
 	{quirk: "bom"},
 }
 
-// TestQuirks_EachHasACase holds the table below to what the simulated service knows.
+// TestQuirks_EachHasACase checks that quirkCases has a case for each quirk of the simulated service.
 func TestQuirks_EachHasACase(t *testing.T) {
 	cases := map[string]int{}
 	for _, c := range quirkCases {
@@ -137,7 +135,7 @@ func TestQuirks_EachHasACase(t *testing.T) {
 			t.Errorf("%s ends in %d, and what is unknown then is %q", c.quirk, c.exits, c.unknown)
 		}
 	}
-	// These prove nothing by themselves; TestByCampaign and cmd/spendsync have their cases.
+	// These quirks need more than two syncs; TestByCampaign and cmd/spendsync test them.
 	elsewhere := strings.Fields("pages-unordered today-restated total-with-spend")
 	for _, q := range adsim.Quirks() {
 		if cases[q.Name] != 1 && !slices.Contains(elsewhere, q.Name) {

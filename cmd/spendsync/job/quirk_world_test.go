@@ -17,10 +17,10 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// noon is the instant at which the syncs with quirks begin: 14:00 in Chicago.
+// noon is the time at which the syncs with quirks start: 14:00 in Chicago.
 var noon = time.Date(2026, time.November, 21, 20, 0, 0, 0, time.UTC)
 
-// newQuirkWorld is a small account whose every run reads every day, in two pages.
+// newQuirkWorld returns a world with a small account. Every run reads every day, in two pages.
 func newQuirkWorld(t *testing.T, quirks ...string) *world {
 	t.Helper()
 	w := newWorld(t, func(c *adsim.Config) {
@@ -32,7 +32,7 @@ func newQuirkWorld(t *testing.T, quirks ...string) *world {
 	return w
 }
 
-// ran is a sync that ends somehow.
+// ran syncs once, and accepts any exit code.
 func (w *world) ran() *Result {
 	w.t.Helper()
 	result, err := w.next().Sync(w.t.Context())
@@ -42,7 +42,7 @@ func (w *world) ran() *Result {
 	return result
 }
 
-// days counts the days of the account by their state and by that of their total.
+// days counts the days of the account by the state of the day and the state of its control total.
 func days(result *Result) string {
 	counts := map[string]int{}
 	for _, c := range result.Coverage {
@@ -59,8 +59,8 @@ func counted(counts map[string]int) string {
 	return strings.Join(list, ", ")
 }
 
-// numbers says on how many days the stored rows do not add up to what the service
-// holds, and how many are not stored.
+// numbers returns the number of days whose stored sums differ from the service's, and the number of days that are not
+// stored.
 func (w *world) numbers() string {
 	w.t.Helper()
 	counts := map[string]int{}
@@ -88,7 +88,7 @@ func (w *world) numbers() string {
 	return counted(counts)
 }
 
-// rowsOf reads a Parquet file of a table; nil where there is none.
+// rowsOf reads a Parquet file of a table; nil: there is no file.
 func rowsOf[R any](w *world, t schema.TableOf[R], under string) []R {
 	w.t.Helper()
 	rows, err := parquet.ReadRows(filepath.Join(w.job.DataDir, "parquet", t.Name, under, "data.parquet"), t)

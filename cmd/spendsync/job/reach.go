@@ -6,7 +6,7 @@ import (
 	"spendsync/schema"
 )
 
-// doubtURLs tells the clients that have never stored anything that their URLs are unproven.
+// doubtURLs tells a client that its URL is unproven if no data from its interface is stored.
 func (s *session) doubtURLs() {
 	account := s.storedAccount()
 	if len(account.Days) == 0 {
@@ -18,7 +18,7 @@ func (s *session) doubtURLs() {
 }
 
 // reachAfter returns [manifest.Account.Reach] after a run, by the days that the report answered or refused. A day that
-// grew older during its read shows nothing.
+// was read across midnight is ignored.
 func reachAfter(stored int, days []*copiedDay) int {
 	reach := cmp.Or(stored, schema.ReachDays)
 	for _, answered := range []bool{false, true} {

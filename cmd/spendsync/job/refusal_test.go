@@ -15,7 +15,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// refusing is the service of a world that refuses a page of one day.
+// refusing is a service that refuses one page, or all pages, of a day.
 type refusing struct {
 	w      *world
 	day    schema.Date
@@ -34,14 +34,14 @@ func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-// TestQuarantine_KeepsWhatItSays: a run that says that replies are kept has kept them, the body of a refusal included,
-// and a run that keeps none says nothing of them.
+// TestQuarantine_KeepsWhatItSays: a run reports kept replies if, and only if, it kept replies. The body of a refusal
+// counts as one.
 func TestQuarantine_KeepsWhatItSays(t *testing.T) {
 	for _, c := range []struct {
 		status int
-		page   string // that is refused; empty: all
+		page   string // the refused page; empty: all pages
 		noRaw  bool
-		pages  int // that are kept
+		pages  int // number of kept pages
 	}{
 		{status: 410, page: "2", pages: 1}, {status: 404, noRaw: true}, {status: 400}, {status: 404}, {status: 410},
 	}[:schematest.Times(2, 5, 5)] {
@@ -54,7 +54,7 @@ func TestQuarantine_KeepsWhatItSays(t *testing.T) {
 			says := strings.Contains(res.Run.Message.V, "kept in quarantine/")
 			about, err := os.ReadFile(filepath.Join(w.job.DataDir, quarantine.FolderOf("acme"), "day="+day.String(),
 				"about.json"))
-			isNothing := c.page == "" && c.status != 400 // which no version can prove the day by
+			isNothing := c.page == "" && c.status != 400 // no version could prove the day by this refusal
 			if says != (!c.noRaw && !isNothing) || (err == nil) == c.noRaw {
 				t.Fatalf("it says that replies are kept: %v, and they are: %v: %s", says, err, res.Run.Message.V)
 			}

@@ -32,10 +32,10 @@ func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, erro
 	return j.repair(ctx, "replay", func(m *offlineRun) error { return m.replay(ctx, first, last) })
 }
 
-// Accept accepts a note by its name, so that it no longer makes runs exit with code 4: a form of difference up to its
-// present size, or a partial or doubtful day, by its date, as it is stored. undo takes an acceptance back. Accept
-// publishes a generation and does not contact the service. unknown makes the error for an unknown name from the valid
-// ones.
+// Accept accepts a note by its name, so that the note no longer makes runs exit with code 4. A form of difference is
+// accepted up to its present size; a partial or doubtful day is named by its date, and accepted as stored. If undo is
+// set, an earlier acceptance is withdrawn. Accept publishes a generation and does not contact the service. The function
+// unknown returns the error for an unknown name; it receives the valid names.
 func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(names []string) error) (*Result,
 	error) {
 	return j.repair(ctx, "accept", func(m *offlineRun) (err error) {
@@ -215,7 +215,7 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, stored *man
 	}
 	at := schema.InstantOf(m.start)
 	if damaged {
-		// It is no longer known when each row was first seen, only that it was not after this.
+		// The time when each row was first seen is lost. It was at the last read or before.
 		at = stored.LastReadAt
 	}
 	replies := m.store.Replies(m.area, day)
@@ -267,7 +267,7 @@ func RowsOfReplies(s *service.Service) load.ReadRaw {
 	}
 }
 
-// replayQuarantine stages the days of a range that their replies in quarantine prove by now.
+// replayQuarantine stages those days of a range that this version can prove by the replies in quarantine.
 func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Date) error {
 	days, err := m.store.Quarantine().Days()
 	if err != nil {

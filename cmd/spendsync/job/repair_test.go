@@ -11,8 +11,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestReplay_ARowWithoutAnOwnerChangesNoDay: if stored replies decode without a stored row, because it has spend and
-// lacks an ID, the replay fails and the day stays unchanged.
+// TestReplay_ARowWithoutAnOwnerChangesNoDay: a replay refuses a row with spend and without an ID. If that row is
+// stored, the replay fails, and the day stays unchanged.
 func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 	const columns = `"date","campaign_id","campaign_name","creative_id","source_id","total_spend","clicks",` +
 		`"impressions","conversions"`
@@ -56,7 +56,7 @@ func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 	}
 }
 
-// rewrite publishes tables otherwise.
+// rewrite publishes a generation with changed tables.
 func (w *world) rewrite(do func(*load.Store, *load.Area, *load.StagedChange)) {
 	w.t.Helper()
 	j := w.next()

@@ -29,7 +29,8 @@ type namedReply struct {
 	campaigns []string
 }
 
-// accept adds the campaigns of every reply that contains a witness, and returns the other replies.
+// accept adds all campaigns of each reply that contains a witness, until no further reply contains one. It returns the
+// remaining replies.
 func (w witnesses) accept(replies []namedReply) (left []namedReply) {
 	left = slices.Clone(replies)
 	for before := -1; before != len(left); {
@@ -61,7 +62,7 @@ type reportProof struct {
 // provenReport is what is known about the campaigns of the report once it is proven whose they are.
 type provenReport struct {
 	ours       witnesses
-	delivering witnesses // see [copiedDays.delivering]; perhaps another account's
+	delivering witnesses // see [copiedDays.delivering]; may have campaigns of another account
 }
 
 // prove decides which of the days are the account's. A day is the account's if one of its campaigns is stored, or is in
@@ -108,8 +109,8 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 }
 
 // replies returns the changed days with their campaigns, and separately the changed days without any campaign, which
-// are judged together with the others. Unchanged days are omitted: they publish nothing, whoever's they are. A changed
-// day that keeps a stored row is the account's, so its campaigns are added to stored.
+// are judged together with the days that have campaigns. Unchanged days are omitted, because they publish nothing. A
+// changed day that keeps a stored row is the account's, so its campaigns are added to stored.
 func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 	for _, d := range r.days.days {
 		switch {
@@ -169,7 +170,8 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 	return both, r.s.confirmKey(ctx, r.key)
 }
 
-// judge withholds the changed days that nothing proves (left). It returns an error if the report is another account's.
+// judge withholds the changed days in left, which nothing proves to be the account's. It returns an error if the report
+// is another account's.
 func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) error {
 	problem := cmp.Or(again, r.key.problem(), p.listErr)
 	if count := len(campaignsIn(left)); problem == nil && count > 0 && len(r.key.listed())+len(r.key.stored) == 0 {
@@ -191,7 +193,7 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 	case problem != nil:
 		p.err = fmt.Errorf("whose report it is cannot be proven yet: %w", problem)
 		if len(r.key.stored) == 0 {
-			p.listErr = p.err // nothing connects the list with the report, so neither is proven
+			p.listErr = p.err // nothing connects the list with the report, so the list is not proven either
 		}
 	default:
 		return errors.Join(fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
@@ -204,7 +206,8 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 	return r.withhold(p)
 }
 
-// addProofs describes what proves the account, and pins the account's name if the key's list proves it, too.
+// addProofs describes what proves the account, and pins the account's name if the key's list of campaigns is proven,
+// too.
 func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error) {
 	listed := r.key.listed()
 	isKey := r.key.problem() == nil && p.listErr == nil && again == nil
@@ -271,7 +274,7 @@ func (r *prover) quarantineAll(cause error) error {
 	return nil
 }
 
-// quarantineDay puts the replies of a day into quarantine because it is not proven whose they are.
+// quarantineDay puts the replies of a day into quarantine because the account of the day is not proven.
 func (r *prover) quarantineDay(d *copiedDay, cause error) error {
 	var err error
 	d.isWithheld, err = d.replies.Quarantine(quarantine.Day{ReadAt: d.read.at, Reason: cause.Error(),
@@ -292,10 +295,10 @@ func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCrea
 	return lines
 }
 
-// stageQuarantined stages days whose replies earlier runs put into quarantine and that can no longer be read: withheld
-// days as soon as they are proven to be the account's and, in the first run of each day, days that were not proven,
-// because this version or new lines of the service file may understand them. It discards replies that are older than
-// the stored day.
+// stageQuarantined stages days that can no longer be read, from their replies in quarantine. Withheld days are staged
+// as soon as they are proven to be the account's. Days that were not proven are tried again in the first run of each
+// day, because this version or new lines of the service file may understand the replies. Replies that are older than
+// the stored day are discarded.
 func (r *run) stageQuarantined(ctx context.Context, p *reportProof) error {
 	days, err := r.s.store.Quarantine().Days()
 	if err != nil {

@@ -39,8 +39,8 @@ func (r *run) failed(cause error) *Result {
 	return res
 }
 
-// result returns how the run ended. A run that ends with the exit code for lost days has reported them, and records
-// that.
+// result returns how the run ended. If the exit code is the code for lost days, the run has reported these days, and
+// result records that in the ledger.
 func (r *run) result(row schema.Run) *Result {
 	if row.ExitCode == exit.DayAtRisk {
 		if err := r.s.store.RecordLost(row, r.preview.NewlyLost); err != nil {
@@ -63,8 +63,8 @@ func (r *run) result(row schema.Run) *Result {
 	return res
 }
 
-// tidyQuarantine removes days from quarantine: those published now, the oldest, and those beyond the total size. It
-// returns how many remain.
+// tidyQuarantine removes days from quarantine: days that were published now, days that are too old, and the oldest days
+// beyond the total size. It returns the number of remaining days.
 func (r *run) tidyQuarantine(published bool) (left int) {
 	var errs []error
 	if published {
@@ -79,8 +79,8 @@ func (r *run) tidyQuarantine(published bool) (left int) {
 	return left
 }
 
-// quarantineSentence names the folder with the replies of unproven days and what to do with them; empty: there are
-// none.
+// quarantineSentence names the folder with the replies of unproven days and what to do with the replies; empty: there
+// are no such days.
 func (r *run) quarantineSentence() string {
 	text := ""
 	if r.withheld > 0 {

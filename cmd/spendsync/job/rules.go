@@ -15,7 +15,7 @@ import (
 	"spendsync/transform"
 )
 
-// ruleKind is the kind of the source rules. A campaign may have tens of thousands.
+// ruleKind is the kind of the source rules. A campaign may have tens of thousands of rules.
 type ruleKind struct{}
 
 // sourceRule is a rule of a campaign in a fifth of the memory of its table row.
@@ -64,9 +64,9 @@ func (s *settings) isRead(campaign, kind string) bool {
 	return s.campaigns[campaign] != nil && s.campaigns[campaign].whole[kind]
 }
 
-// confirm compares the rules with the stored ones. If a campaign lacks stored rules, it reads the campaign's source
-// settings once more: a rule ends if two readings of its kind in a row lack it. If the two readings differ, the rules
-// of both count, and the next run reads the campaign again.
+// confirm compares the rules that were read with the stored rules. If a campaign lacks stored rules, confirm reads the
+// campaign's source settings once more: a rule ends only if both readings lack it. If the two readings differ, the
+// rules of both count, and the next run reads the campaign again.
 func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 	differ, lacking, err := k.differing(n.s.store, n.settings)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *settings) forgetRules(campaign string) {
 	}
 }
 
-// unionOf returns the rules of two readings. A rule in both has the bid of the second.
+// unionOf returns the rules of two readings. A rule in both has the bid of the second reading.
 func unionOf(first, second []sourceRule) []sourceRule {
 	all := slices.Clone(second)
 	has := map[[2]string]bool{}
@@ -123,8 +123,8 @@ func unionOf(first, second []sourceRule) []sourceRule {
 	return all
 }
 
-// differing returns the campaigns whose rules differ from the stored ones, and among them those that lack a stored rule
-// of a kind that was read; both sorted. It reads the stored rules once.
+// differing returns the campaigns whose rules differ from the stored rules. The campaigns in lacking lack a stored rule
+// although all rules of its kind were read. Both lists are sorted. The stored rules are read once.
 func (k ruleKind) differing(store *load.Store, s *settings) (differ, lacking []string, err error) {
 	added, err := load.AddedColumns(store, schema.SourceRuleHistory)
 	if err != nil {
@@ -193,8 +193,8 @@ func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sou
 	}
 }
 
-// stage adds the source rules to their history. There may be hundreds of thousands, so it advances only the campaigns
-// whose rules differ or end.
+// stage adds the source rules to their history. There may be hundreds of thousands of rules, so stage advances only the
+// campaigns whose rules differ or end.
 func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	t := schema.SourceRuleHistory
 	for p := range r.was { // the end of a campaign confirms the end of its rules
@@ -224,7 +224,7 @@ func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	return err
 }
 
-// observation returns the observation of the rules, without the rules of any campaign.
+// observation returns the part of the observation that is the same for all campaigns.
 func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[schema.SourceRule] {
 	return history.Observation[schema.SourceRule]{
 		Since: s.since, At: s.at, RunID: r.RunID, Patience: schema.SourceRuleHistory.Patience,
@@ -236,8 +236,8 @@ func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[s
 	}
 }
 
-// keepOtherRules carries over the confirmation times of rules whose kind was not read now, for the campaigns that do
-// not advance.
+// keepOtherRules carries over the confirmation times of rules whose kind was not read now, for the campaigns whose
+// history does not advance.
 func (r *settingsStage) keepOtherRules(s *settings, advance []string) {
 	for p, at := range r.was {
 		_, advances := slices.BinarySearch(advance, p.CampaignID)

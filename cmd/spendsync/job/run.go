@@ -13,7 +13,7 @@ import (
 type run struct {
 	s     *session
 	key   *future[keyProof] // nil until the days are read
-	days  *copiedDays       // nil until they are read
+	days  *copiedDays       // nil until the days are read
 	tally outcome
 
 	// About the days:
@@ -33,9 +33,9 @@ type run struct {
 
 	proofs       []string          // evidence of the identity of the account
 	undecided    []schema.Date     // days out of reach whose replies in quarantine may be the account's
-	settings     *settings         // nil until they are read
+	settings     *settings         // nil until the settings are read
 	settingsPart load.StagedChange // the staged settings
-	settingsErr  error             // why no settings are published; nil: they are, or the run reads none
+	settingsErr  error             // why no settings are published; nil: settings are published, or the run reads none
 	newVersions  int64             // of settings
 	preview      load.Preview      // of the generation to publish
 }

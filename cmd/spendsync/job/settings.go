@@ -19,7 +19,7 @@ import (
 // settings is the result of reading the settings in one run. lines and findings record what could not be read.
 type settings struct {
 	since, at schema.Instant // when the reading started and ended
-	err       error          // why none of them may be published; nil: they may
+	err       error          // why no settings may be published; nil: they may be
 
 	listing   extract.Listing
 	campaigns map[string]*readCampaign   // by ID
@@ -32,7 +32,7 @@ type settings struct {
 	unlisted  map[string][]string        // by kind: entities that the service has and a complete list lacks
 
 	// Set once the settings are staged:
-	unread      []string              // fields whose stored values stay current
+	unread      []string              // fields whose stored values are kept
 	words       []string              // fields with a value that the description does not list
 	undescribed []schema.UnknownField // keys without a column
 
@@ -43,7 +43,7 @@ type settings struct {
 
 	skipped int      // settled campaigns that were not read
 	left    int      // campaigns that the budget did not reach
-	overdue []string // campaigns among them that were not read for a day or longer
+	overdue []string // those left campaigns that were not read for a day or longer
 }
 
 // readCampaign is the state of reading one campaign.
@@ -68,7 +68,7 @@ func readingsOf[R any](s *settings, t schema.TableOf[R]) map[string]*reading[R] 
 	return s.rows[t.Name].(map[string]*reading[R])
 }
 
-// campaign returns the state of a campaign, which it adds if there is none.
+// campaign returns the state of a campaign. It adds a new state if there is none.
 func (s *settings) campaign(id string) *readCampaign {
 	if s.campaigns[id] == nil {
 		s.campaigns[id] = &readCampaign{whole: map[string]bool{}}
@@ -86,8 +86,8 @@ func (s *settings) addKeys(stream string, reading transform.Decoded) {
 	}
 }
 
-// unreadSightings returns what could not be read of the settings. Entities that the run did not request keep their
-// earlier lines.
+// unreadSightings returns the entities and fields of the settings that could not be read. Entities that the run did not
+// request keep their earlier lines.
 func (s *settings) unreadSightings() *manifest.Sightings[schema.EntityRead] {
 	return &manifest.Sightings[schema.EntityRead]{Rows: s.lines, Looked: func(row *schema.EntityRead) bool {
 		return row.EntityType == "listing" || row.EntityType == "account" || s.looked[[2]string{row.EntityType,
@@ -104,8 +104,8 @@ func (s *settings) release() {
 	maps.DeleteFunc(s.rows, func(table string, _ any) bool { return table != schema.CampaignHistory.Name })
 }
 
-// readAny reports whether enough was read to publish the settings alone. If the run was stopped, that is at least one
-// campaign.
+// readAny reports whether enough was read to publish the settings without the report: at least one campaign or, unless
+// the run was stopped, a complete listing.
 func (s *settings) readAny(stopped bool) bool {
 	return s.listing.Complete && !stopped || s.campaignsRead() > 0
 }
@@ -114,7 +114,7 @@ func (s *settings) readAny(stopped bool) bool {
 func (s *settings) campaignsRead() int { return len(readingsOf(s, schema.CampaignHistory)) }
 
 // sentence describes the settings that were read, the unread fields, and the fields with unknown values. It is empty if
-// none were read. before are the stored unread fields, the oldest first.
+// no settings were read. The parameter before has the stored unread fields, the oldest first.
 func (s *settings) sentence(newVersions int64, before []schema.EntityRead) (text string) {
 	if s == nil {
 		return ""
@@ -155,7 +155,7 @@ type settingsReader struct {
 	stored        storedCampaigns  // before this run
 	confirmed     history.Readings // before this run
 
-	knownCreatives map[string]bool // those that the advertiser API has described, before this run
+	knownCreatives map[string]bool // creatives that the advertiser API described before this run
 
 	mu       sync.Mutex // guards the fields below
 	settings *settings
@@ -182,7 +182,7 @@ func (n *settingsReader) line(kind, id, state string, err error) {
 }
 
 // fail records something that could not be read. It ignores reads canceled by a signal or by the budget: the next run
-// reads them.
+// repeats them.
 func (n *settingsReader) fail(kind, id, state string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return

@@ -22,9 +22,9 @@ import (
 // this number.
 const settingsReaders = 4
 
-// beginSettings starts to read the settings in the background, once the key's account is proven. The returned function
-// waits for them; campaigns is the number of campaigns proven by then to be the account's. proven is completed before
-// that.
+// beginSettings starts to read the settings in the background, once the key's account is proven. The function wait
+// returns the settings when they are read. Its parameter is the number of campaigns that are proven to be the
+// account's. The caller must complete proven before it calls wait.
 func beginSettings(ctx context.Context, r *session, key *future[keyProof], proven *future[provenReport]) (
 	wait func(campaigns int) *settings) {
 	n := &settingsReader{s: r, settledBefore: r.store.Account().SettledCampaigns(), budget: r.newBudget(),
@@ -113,7 +113,7 @@ func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 			err := n.readCampaign(gctx, c)
 			bar.Step()
 			if n.isKeyRefused(gctx, err) {
-				return err // the others would fail, too
+				return err // the other campaigns would fail, too
 			}
 			if errors.Is(err, context.Canceled) {
 				n.leave(c)
@@ -125,8 +125,8 @@ func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 	bar.Done()
 }
 
-// isKeyRefused reports whether an error is that the key is refused for every question: the service refuses even to say
-// whom it acts for.
+// isKeyRefused reports whether an error means that the service refuses the API key for every question. Then it also
+// refuses the question for the key's account.
 func (n *settingsReader) isKeyRefused(ctx context.Context, err error) bool {
 	if errors.Is(err, extract.ErrAuth) {
 		_, err = n.s.API.Me(ctx)
@@ -134,13 +134,13 @@ func (n *settingsReader) isKeyRefused(ctx context.Context, err error) bool {
 	return errors.Is(err, extract.ErrAuth)
 }
 
-// readCampaign reads the parts of one campaign. If one fails, the others are still read.
+// readCampaign reads the parts of one campaign. If a part fails, the other parts are still read.
 func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error {
 	var failed error
 	for i, p := range campaignParts {
 		err := n.readPart(ctx, p, c)
 		if i == 0 && errors.Is(err, extract.ErrNotFound) && !n.stored[c.ID] {
-			return nil // listed, and yet not found by its ID: it may be another account's
+			return nil // listed but not found by its ID, so the campaign may be another account's
 		}
 		failed = errors.Join(failed, err)
 	}
@@ -181,8 +181,8 @@ func (n *settingsReader) readPart(ctx context.Context, p campaignPart, c dueCamp
 	return err
 }
 
-// readReportCreatives takes the creatives of the report: the addresses of their images, and the creatives known only
-// from the report.
+// readReportCreatives adds the report's creatives to the settings. They have the addresses of the images, and include
+// creatives that only the report names.
 func (n *settingsReader) readReportCreatives() {
 	l := n.s.labels()
 	if l.err != nil {
@@ -198,12 +198,12 @@ func (n *settingsReader) readReportCreatives() {
 // dueCampaign is a campaign to read.
 type dueCampaign struct {
 	extract.Entity                 // from the list; has only an ID if the list lacks it
-	own            *extract.Entity // the reply about it alone; nil: not yet requested
+	own            *extract.Entity // the reply about the campaign alone; nil: not yet requested
 	confirmed      schema.Instant  // when it was last read in full, or 0
 }
 
-// due returns the listed campaigns that may have changed: all but the settled ones, those confirmed longest ago first.
-// In a trial it returns the first campaign of each status.
+// due returns the listed campaigns that may have changed: all but settled campaigns, which are archived and were read
+// in full. Campaigns confirmed longest ago come first. In a trial it returns the first campaign of each status.
 func (n *settingsReader) due() (due []dueCampaign) {
 	for _, e := range n.settings.listing.Entities {
 		c := n.settings.campaign(e.ID)
@@ -237,8 +237,8 @@ func (n *settingsReader) due() (due []dueCampaign) {
 // mostTried is how many campaigns a trial reads at most.
 const mostTried = 8
 
-// leave counts a campaign as left to the next run if the budget is used up. Other reasons for not reading it are
-// recorded already.
+// leave counts a campaign as left to the next run if the budget is used up. Other reasons for not reading the campaign
+// are recorded already.
 func (n *settingsReader) leave(c dueCampaign) {
 	if !n.budget.spent() {
 		return

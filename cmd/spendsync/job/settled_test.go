@@ -8,8 +8,8 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// TestSettled_IsReadAgainInFullAlone: an archived campaign with a value that is not understood is not requested in
-// every run, because it cannot change. A full sync reads it again.
+// TestSettled_IsReadAgainInFullAlone: an archived campaign cannot change, so it is not requested in every run, even if
+// one of its values was not understood. A full sync reads it again.
 func TestSettled_IsReadAgainInFullAlone(t *testing.T) {
 	w := newWorld(t)
 	archived := w.service.CampaignIDs()[1]

@@ -11,14 +11,15 @@ import (
 	"spendsync/schema"
 )
 
-// emptyDays are the days of which a run read no delivery, with the evidence about them from the run and the store. A
-// day of creatives without delivery is as empty as one without a row: a service that has lost its numbers still lists
-// the creatives.
+// emptyDays are the days on which a run read no delivery, with the evidence from the run and the store. A day on which
+// the report only lists creatives without delivery is as empty as a day without a row: a service that has lost its
+// numbers still lists the creatives.
 //
-// An empty day counts as empty only if delivery on other days proves that the report works, or if the account rests:
-// the days before are empty, too, or nothing is stored and the report lists creatives. It does not if a stored day came
-// back empty without proof, or if the last eight days have less spend than half of a week at the account's average. If
-// the account never had delivery, a person may accept that it rests, whatever its average.
+// The emptiness is proven if other days have delivery, which shows that the report works, or if the account rests. An
+// account rests if the preceding days are empty, too, or if nothing is stored and the report lists creatives. Two facts
+// refute the emptiness: a day with stored delivery came back empty without proof, or the last eight days have less than
+// half of a week's spend at the account's average. If the account never had delivery, a person may accept that the
+// account rests, whatever the average.
 type emptyDays struct {
 	days     []schema.Date
 	emptied  []schema.Date             // days with stored delivery that came back empty without proof
@@ -31,10 +32,10 @@ type emptyDays struct {
 	average  schema.Null[schema.Money] // daily spend of the account, as the service states it
 }
 
-// emptyReport is the name of the note about an account without a single row.
+// emptyReport is the name of the note about an account that never had delivery.
 const emptyReport = "report.empty"
 
-// silence returns why the empty days do not count as empty; empty: they do.
+// silence returns why the empty days are not proven to be empty; an empty text means that they are.
 func (e emptyDays) silence() string {
 	switch {
 	case len(e.emptied) > 0 && (len(e.days) > 0 || !e.hasRows):
@@ -58,16 +59,16 @@ func (e emptyDays) silence() string {
 	return "no other day has delivery"
 }
 
-// neverHadRow reports whether neither the store nor the run has delivery of the account.
+// neverHadRow reports whether no delivery of the account is stored, and this run read none.
 func (e emptyDays) neverHadRow() bool { return !e.isStored && !e.hasRows }
 
-// sinceAWeek is a number of days that certainly includes those of the account's average spend. restDays is how many
-// stored days without a row show that an account rests.
+// sinceAWeek is a number of days that certainly includes the seven days of the account's average spend. restDays is how
+// many stored days without a row show that an account rests.
 const sinceAWeek, restDays = 8, 2
 
 // emptyDays collects the evidence about the empty days of a run.
 func (c *copiedDays) emptyDays(account *manifest.Account, today schema.Date, s *settings) (e emptyDays) {
-	sums := map[schema.Date]history.Sums{} // of the stored days, overwritten by those read
+	sums := map[schema.Date]history.Sums{} // of the stored days; a day read in this run replaces its stored sum
 	e.rests = account.Accepts(emptyReport, 0)
 	for day, k := range account.Days {
 		sums[day] = k.Sums
@@ -116,7 +117,7 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 		"and %s; silence proves nothing, so what is stored of these days stands", cli.Days(silent), why)}
 	r.s.Log.Warn("the report is silent", "days", len(silent), "why", why)
 	if e.neverHadRow() {
-		// A note, so that a person can accept that the account rests.
+		// The finding has a note, so that a person can accept that the account rests.
 		c.findings = append(c.findings, finding{err: err, severity: remark, notes: []string{emptyReport}})
 	}
 	for _, d := range c.days {

@@ -15,7 +15,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestSilence: when days without a row are proven.
+// TestSilence checks when days without delivery are proven.
 func TestSilence(t *testing.T) {
 	days, cents := []schema.Date{20000, 20001}, func(n schema.Money) schema.Null[schema.Money] {
 		return schema.Some(n * schema.Dollar / 100)
@@ -56,15 +56,15 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// silent lets the report have no row, and state so.
+// silent makes the service answer every request for the report with no rows, the control totals included.
 func (w *world) silent() *world {
 	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Query: ofPages})
 	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Query: ofTotals})
 	return w
 }
 
-// TestSilence_ProvesNoDay: an empty report proves nothing in a first load beside campaigns that deliver, nor later
-// beside stored days. The right report restates nothing then.
+// TestSilence_ProvesNoDay: an empty report proves nothing: not in a first load of an account with spend, and not later,
+// when days are stored. The correct report after it makes no restatements.
 func TestSilence_ProvesNoDay(t *testing.T) {
 	w := newWorld(t).silent()
 	w.sync(exit.Partial, "the report is silent")
@@ -85,8 +85,8 @@ func TestSilence_ProvesNoDay(t *testing.T) {
 	}
 }
 
-// muted is a service that has lost its numbers: its report lists the creatives without delivery, and its sums are
-// empty.
+// muted is a service that has lost its numbers: the report lists the creatives without delivery, and the control totals
+// are empty.
 type muted struct{ next http.RoundTripper }
 
 func (m muted) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -116,8 +116,8 @@ func (m muted) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// TestSilence_OfCreativesWithoutDelivery: a report that lists the creatives and has lost their numbers is as silent as
-// one without a row, however often it is read.
+// TestSilence_OfCreativesWithoutDelivery: a report that lists the creatives but has lost their numbers proves as little
+// as a report without rows, however often it is read.
 func TestSilence_OfCreativesWithoutDelivery(t *testing.T) {
 	w := newWorld(t)
 	w.first()
@@ -137,8 +137,8 @@ func TestSilence_OfCreativesWithoutDelivery(t *testing.T) {
 	w.wantTruth()
 }
 
-// TestSilence_OfAnAccountThatRests: a person accepts that it does, even if its balance states an average spend. From
-// then on its empty days prove each other, unless the balance speaks against it.
+// TestSilence_OfAnAccountThatRests: a person accepts that the account rests, even if the balance states an average
+// spend. From then on, empty days are proven, unless the balance contradicts them.
 func TestSilence_OfAnAccountThatRests(t *testing.T) {
 	w := newWorld(t).silent()
 	w.sync(exit.Partial, "average daily spend", "repair accept "+emptyReport)

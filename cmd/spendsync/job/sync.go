@@ -35,7 +35,7 @@ func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error
 // makePlan makes a plan from an account's coverage at an instant.
 type makePlan func(account *manifest.Account, now time.Time) (Plan, error)
 
-// readAndPublish does a run: each phase returns what the next one needs.
+// readAndPublish does a run: each phase returns what the next phase needs.
 func (j Job) readAndPublish(ctx context.Context, command string, withSettings bool, plan makePlan, r *run) (*Result,
 	error) {
 	s, err := j.begin(ctx, command)

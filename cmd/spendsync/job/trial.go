@@ -12,8 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// Trial is what a sync of one finished day, and of one campaign of each status, has understood of the service's
-// replies.
+// Trial is the result of a trial: what a sync of one finished day and of one campaign of each status understood of the
+// service's replies.
 type Trial struct {
 	*Result
 	Day triedDay
@@ -36,7 +36,7 @@ type triedDay struct {
 	schema.Step
 	Tried     bool
 	Stored    bool
-	Err       error // why its rows are not proven; nil: they are, though perhaps of another account
+	Err       error // why the day is not proven; nil: it is proven, but may be another account's
 	Spend     schema.Money
 	Campaigns []string // in its rows
 }

@@ -12,12 +12,11 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestUnproven_SettingsAreStored: settings have no other history than ours, so a run that
-// proves no day of the report stores what it has read of them, from the first run on. Its
-// exit code is the one of the report.
+// TestUnproven_SettingsAreStored: the service keeps no history of the settings, so a run that proves no day of the
+// report still stores the settings, even in the first run. The exit code is that of the report.
 func TestUnproven_SettingsAreStored(t *testing.T) {
 	schematest.Long(t)
-	// days is every request for rows of the report, and for its creatives.
+	// days matches the requests for rows and for creatives of the report.
 	const days = "include_creatives=true"
 	for name, c := range map[string]struct {
 		fault adsim.Fault
@@ -68,7 +67,7 @@ func TestUnproven_SettingsAreStored(t *testing.T) {
 	}
 }
 
-// TestUnproven_AndNoSettings: where the settings cannot be read either, nothing is published.
+// TestUnproven_AndNoSettings: if the settings cannot be read either, nothing is published.
 func TestUnproven_AndNoSettings(t *testing.T) {
 	for name, faults := range map[string][]adsim.Fault{
 		"everything fails": {{Kind: adsim.Status, Status: 503}},

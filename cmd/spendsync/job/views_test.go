@@ -9,7 +9,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// withViews is a world whose store answers questions by name.
+// withViews returns a world whose store publishes the views.
 func withViews(t *testing.T) *world {
 	t.Helper()
 	w := newQuirkWorld(t)

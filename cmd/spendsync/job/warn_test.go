@@ -8,7 +8,7 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// TestWarnings_AreOneForACause: the days of an outage are one line with their number.
+// TestWarnings_AreOneForACause: an outage is one line in the log, with the number of affected days.
 func TestWarnings_AreOneForACause(t *testing.T) {
 	w := newWorld(t)
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Path: "/ads/spend-report"})

@@ -22,28 +22,28 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// worldNow is when worlds begin: noon in Chicago, five days after the clocks changed.
+// worldNow is the time at which worlds start: noon in Chicago, five days after a clock change.
 var worldNow = time.Date(2026, time.March, 13, 17, 0, 0, 0, time.UTC)
 
-// world is a simulated service without sockets, with a store beside it. The clock of
-// both stands until the test moves it.
+// world is a simulated service without sockets, and a store. Both use one clock, which stands still until the test
+// moves it.
 type world struct {
 	t       *testing.T
 	cfg     adsim.Config
 	service *adsim.Service
 	job     Job
 	runs    int
-	log     *testLog // of the last run
+	log     *testLog // the log of the last run
 
-	transport http.RoundTripper // nil: the service's own
-	// retryBudget is that of the clients; 0: so short that nothing is waited for.
+	transport http.RoundTripper // nil: the transport of the service
+	// retryBudget is the retry budget of the clients; 0: too short for any wait.
 	retryBudget time.Duration
-	user        string // of the report
+	user        string // the user of the report
 	password    string
 	key         string
 }
 
-// newWorld begins with a small account and an empty store.
+// newWorld returns a world with a small account and an empty store.
 func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
 	t.Parallel()
@@ -71,13 +71,13 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return w
 }
 
-// now is this machine's clock.
+// now returns the time of this machine's clock.
 func (w *world) now() time.Time { return w.service.Now() }
 
-// today is the service's day.
+// today returns the current day by the service's clock.
 func (w *world) today() schema.Date { return schema.DateOf(w.service.Now()) }
 
-// client is a client of one of the two interfaces.
+// client returns a client of one of the two interfaces.
 func (w *world) client(url string, perMinute int, authorize func(*http.Request)) *extract.Client {
 	w.t.Helper()
 	transport := w.transport
@@ -96,7 +96,7 @@ func (w *world) client(url string, perMinute int, authorize func(*http.Request))
 	return c
 }
 
-// next is the job of the next run.
+// next returns the job of the next run.
 func (w *world) next() Job {
 	w.t.Helper()
 	w.runs++
@@ -113,7 +113,7 @@ func (w *world) next() Job {
 	return j
 }
 
-// sync runs the job and wants an exit code, and every text in the run's sentence.
+// sync runs the job, and requires an exit code and every text of says in the run's sentence.
 func (w *world) sync(code int, says ...string) *Result {
 	w.t.Helper()
 	res, err := w.next().Sync(w.t.Context())
@@ -123,7 +123,8 @@ func (w *world) sync(code int, says ...string) *Result {
 // firsts are the stores after the first sync of an account.
 var firsts loadtest.Stores
 
-// first is the first sync of an account as it was made. All worlds with the same account share it.
+// first runs the first sync, of a service in its initial state. Worlds with the same configuration share the resulting
+// store.
 func (w *world) first() {
 	w.t.Helper()
 	runs := w.runs + 1
@@ -150,7 +151,7 @@ func (w *world) want(res *Result, err error, code int, says ...string) *Result {
 // rereadAll makes the next runs read every day.
 func (w *world) rereadAll() { w.job.Plan.RereadAfter = -1 }
 
-// account is what is published.
+// account returns the published state of the account.
 func (w *world) account() *manifest.Account {
 	w.t.Helper()
 	m, err := manifest.Read(w.job.DataDir)
@@ -160,8 +161,8 @@ func (w *world) account() *manifest.Account {
 	return m.Accounts[w.job.Account]
 }
 
-// wantTruth compares the sums of every day in reach with the service's, but for some
-// days, and verifies the store.
+// wantTruth compares the sums of every day in reach, except the days in but, with the service's sums. It also verifies
+// the store.
 func (w *world) wantTruth(but ...schema.Date) {
 	w.t.Helper()
 	known := w.account()
@@ -186,7 +187,8 @@ func (w *world) wantTruth(but ...schema.Date) {
 	w.wantVerified()
 }
 
-// wantVerified wants nothing damaged: by default in one world of three, for package load verifies after each step.
+// wantVerified requires that the store verifies without damage. By default it checks one world of three, because the
+// tests of package load verify after each step.
 func (w *world) wantVerified() {
 	w.t.Helper()
 	if !schematest.Drawn(w.t.Name(), 3) {
@@ -201,7 +203,7 @@ func (w *world) wantVerified() {
 	}
 }
 
-// ask asks the published warehouse; cells are joined by bars.
+// ask runs a query on the published warehouse, and returns the cells joined by bars.
 func (w *world) ask(format string, args ...any) string {
 	w.t.Helper()
 	a, err := ducktest.Query(w.t.Context(), w.job.DataDir, fmt.Sprintf(format, args...))

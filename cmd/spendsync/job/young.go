@@ -18,8 +18,8 @@ func isNoReport(err error) bool {
 	return ok && (e.Status == 404 || e.Status == 410 || e.Status == 204)
 }
 
-// copyBefore asks for the latest day before the account's first one, in each run: that the service once had no report
-// of it, or refused it as out of reach, proves nothing for good. If it answers now, the days before it are read, too.
+// copyBefore requests the latest day before the account's first day. Every run does so, because the service may have a
+// report of that day later. If the service has a report of that day, the earlier days are read, too.
 func (r *dayReader) copyBefore(ctx context.Context, c *copiedDays) error {
 	before, probe := r.s.plan.before, &copiedDays{}
 	if len(before) == 0 {
@@ -43,7 +43,7 @@ func (r *dayReader) copyBefore(ctx context.Context, c *copiedDays) error {
 
 // begins sets the first day of an account that is younger than the report's reach. It skips the leading days for which
 // the service has no report and a control total of 0, if no earlier day is stored and a later day has rows. The run
-// reports them once, and no later run requests them.
+// reports the skipped days once. Later runs request only the latest of them (see copyBefore).
 func (r *run) begins(ctx context.Context, c *copiedDays) {
 	account, byDay := r.s.storedAccount(), map[schema.Date]*copiedDay{}
 	for _, d := range c.days {

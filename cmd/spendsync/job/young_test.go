@@ -15,12 +15,13 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// beginning is a service whose account begins on a day: it answers for earlier days with a status.
+// beginning is a service whose account begins on the day first. It answers requests for earlier days with the given
+// status.
 type beginning struct {
 	w      *world
 	first  schema.Date
 	status int
-	summed bool // its sums have the days before
+	summed bool // its control totals have the days before first
 }
 
 func (b beginning) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -55,8 +56,8 @@ func (b beginning) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// TestYoung_BeginsOnItsFirstDay: days before a young account's first are named once and are no gap, if the service's
-// own sums have nothing of them.
+// TestYoung_BeginsOnItsFirstDay: the days before the first day of a young account are reported once and are not gaps,
+// if the service's own sums have nothing on these days.
 func TestYoung_BeginsOnItsFirstDay(t *testing.T) {
 	for _, status := range []int{404, 410, 204}[:schematest.Times(1, 3, 3)] {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
