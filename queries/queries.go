@@ -59,6 +59,8 @@ func (q Query) WithConditions(given map[string]string) string {
 			text = p.Default
 		}
 		if p.Over {
+			// In quotes the name of the parameter stands for the text of the condition.
+			sql = strings.ReplaceAll(sql, "'$"+p.Name+"'", quote(strings.Join(strings.Fields(text), " ")))
 			sql = strings.ReplaceAll(sql, "$"+p.Name, "(\n"+text+"\n)")
 		}
 	}

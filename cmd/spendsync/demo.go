@@ -44,8 +44,9 @@ func newDemoCommand(a *call) *cobra.Command {
 		Example: "  spendsync demo\n  spendsync demo --data-dir /tmp/demo --rows-per-day 20000",
 		Long: `Starts the simulated service in this process, with the account of a shop, and syncs three weeks of it
 into ./demo-data: each morning, and in the last five hours each hour (mart.intraday_hourly has an amount for these
-alone). In these weeks a campaign's conversions stop being counted and come back, creatives are clicked ever less,
-people change bids and limits, and the service restates days. Then it asks the warehouse which campaigns pay.
+alone). In these weeks a campaign's conversions stop being counted and come back, the creatives of one campaign are
+clicked ever less, people change bids and limits, and the service restates days. Then it asks the warehouse which
+campaigns pay.
 
 The syncs are the same as ever but for the address and the clock, and the last one alone makes the views. The folder
 belongs to the demo. If the demo is complete there, it only asks; --again begins afresh.`,

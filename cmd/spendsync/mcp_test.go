@@ -109,11 +109,11 @@ func (s *assistantSession) wantTheTruth(w *world) {
 		s.Errorf("spend is described as %s", text)
 	}
 	for what, arguments := range map[string]map[string]any{
-		"a number for a text": {"name": "spend_by_day", "parameters": map[string]any{"days": 2}},
+		"a number for a text": {"name": "spend_by_day", "parameters": map[string]any{"days": 1}},
 		"a text for a number": {"name": "spend_by_day", "rows": "2"},
 		"null for nothing":    {"name": "spend_by_day", "parameters": nil, "rows": 2},
 	} {
-		if a := s.answer("ask", arguments); len(a.Rows) != 2 {
+		if a := s.answer("ask", arguments); len(a.Rows) != 2 { // a day and the open one, or two rows
 			s.Errorf("%s: %d rows", what, len(a.Rows))
 		}
 	}

@@ -6,7 +6,7 @@
 -- Parameter window: 30, days before a morning whose sums the rule sees.
 -- Parameter campaign: "", campaign whose sources are decided about, by its ID; empty: every campaign.
 -- Shown: verdict, rule, saved, saved_low, saved_high, spend_saved, conversions_lost, sources_blocked, blocked_wrongly
--- Column rule: yours, or the rule of the trade that it is compared with.
+-- Column rule: yours and its condition, or the rule of the trade that it is compared with.
 -- Column mornings: Mornings on which at least one day of the window was known.
 -- Column sources_judged: Sources of campaigns that ran and were not blocked on some morning.
 -- Column sources_blocked: Those that the rule blocks.
@@ -111,7 +111,7 @@ ruled AS (
   SELECT
     r.account_id, r.campaign_id, r.source_id, r.decided_on,
     unnest([
-      {'place': 1, 'rule': 'yours', 'holds': $rule},
+      {'place': 1, 'rule': 'yours: ' || '$rule', 'holds': $rule},
       {'place': 2, 'rule': '3 worths spent, CPA above 1.5 worths', 'holds': spend >= 3 * worth AND spend > 1.5 * worth * conversions},
       {'place': 3, 'rule': '3 worths spent, CPA above worth', 'holds': spend >= 3 * worth AND spend > worth * conversions},
       {'place': 4, 'rule': '2 worths spent, no conversion', 'holds': spend >= 2 * worth AND conversions = 0},

@@ -1,7 +1,7 @@
 -- What changed in the settings, from what to what, and did it help?
--- Trap: before and after is not proof; several changes between two reads appear as one; and a CPA of few days after is too high, for conversions still arrive: cpa_change compares at equal age, and verdict says whether chance explains it, less what the account's other campaigns did in those days (control_cpa_change). The service's own reviews of creatives are one row a day.
--- Parameter days: 14, days to look back from the newest numbers.
--- Parameter rows: 30, changes to show: those of campaigns and sources first, the newest first.
+-- Trap: campaigns and sources come first, then creatives; the newest first in each. Before and after is not proof; several changes between two reads appear as one; and a CPA of few days after is too high, for conversions still arrive: cpa_change compares at equal age, and verdict says whether chance explains it, less what the account's other campaigns did in those days (control_cpa_change). The service's own reviews of creatives are one row a day.
+-- Parameter days: 14, Chicago days to look back from the day of the newest numbers, which is shown, too.
+-- Parameter rows: 30, changes to show: campaigns and sources first, then creatives; the newest first in each.
 -- Shown: seen_on, place, change, verdict, cpa_change, control_cpa_change
 -- Column seen_on: Chicago day of seen_at.
 -- Column change: What changed: old value -> new value.
@@ -9,8 +9,10 @@
 WITH change AS (
   SELECT c.*
   FROM mart.change_log AS c
+  JOIN main.calendar AS k ON k.account_id = c.account_id AND k.starts_at <= c.seen_at AND c.seen_at < k.ends_at
+  LEFT JOIN main.calendar AS n ON n.account_id = c.account_id AND n.starts_at <= now() AND now() < n.ends_at
   LEFT JOIN main.today AS t ON t.account_id = c.account_id
-  WHERE c.kind <> 'delivery' AND epoch(c.seen_at) > epoch(coalesce(t.as_of_at, now())) - 86400 * $days::INTEGER
+  WHERE c.kind <> 'delivery' AND k.report_date >= coalesce(t.today, n.report_date) - $days::INTEGER
 ),
 found AS (
   SELECT

@@ -2,7 +2,7 @@
 -- Trap: a higher bid buys more expensive clicks, and not always more of them: best_bid is what is expected to earn most, safe_cpc is the most you can pay, where nothing is earned. best_bid is empty where the service moves the bid, or nobody said what a conversion is worth.
 -- Parameter campaign: "", campaign whose sources are asked for, by its ID; empty: every campaign.
 -- Parameter rows: 20, sources to show, those with most conversions first.
--- Shown: verdict, source_id, campaign_name, spend, conversions, cpa, bid, best_bid, best_bid_gain, expected_return, campaign_id
+-- Shown: verdict, source_id, campaign_name, bid, best_bid, best_bid_gain, conversions, spend, cpa, expected_return, campaign_id
 SELECT
   s.account_id, s.campaign_id, s.campaign_name, s.source_id, s.verdict, s.spend, s.clicks, s.conversions,
   s.cpc::DECIMAL(18,3) AS cpc, s.safe_cpc::DECIMAL(18,3) AS safe_cpc, s.cpa::DECIMAL(18,2) AS cpa, s.cpa_worst_case::DECIMAL(18,2) AS cpa_worst_case,

@@ -2,7 +2,7 @@
 -- Trap: a CPA of few conversions has wide bounds: the verdict follows them, not cpa; conversions of young days still arrive: cpa_expected, its bounds and the verdict allow for those to come, cpa does not; cpa_change compares at equal age. Credits of the service can make a campaign's spend negative: it has a row, too. The first row is all campaigns together; other campaigns, if that row is there, are those that are not shown.
 -- Parameter rows: 30, campaigns to show, those that spent most first.
 -- Days: s.report_date >= (SELECT min(w.window_from) FROM int.performance_window AS w) AND s.report_date <= t.last_whole_date
--- Shown: verdict, campaign_name, spend, cpa_expected, worth, profit_expected, days_broken, cpa, conversions
+-- Shown: verdict, campaign_name, cpa_expected, worth, profit_expected, cpa_change, spend, days_broken, cpa, conversions
 WITH placed AS (
   SELECT
     p.*, row_number() OVER (PARTITION BY p.account_id ORDER BY p.spend DESC, p.campaign_id) AS place,

@@ -186,7 +186,7 @@ SELECT
     CASE
       WHEN j.verdict = 'broken_tracking' THEN 'see whether its conversions still reach the service'
       WHEN j.verdict = 'no_target' THEN 'set a target CPA, or tell your payouts'
-      WHEN j.verdict = 'loses' AND j.target_cpa IS NOT NULL THEN 'change its creatives, sources or audience, or pause it: with a target CPA the service sets the bids of its sources'
+      WHEN j.verdict = 'loses' AND j.target_cpa IS NOT NULL THEN 'change its creatives, sources or audience, or pause it (lowering its bid does not help: the service sets bids toward the target CPA)'
       WHEN j.verdict = 'loses' THEN 'lower its bids, block its worst sources, or pause it'
     END
   END AS action

@@ -17,7 +17,7 @@
 -- Column adjusted_z: adjusted_decline in standard deviations of chance.
 -- Column z_needed: What adjusted_z must reach: 2, raised for the number of windows (the root of 2 squared plus 2 ln windows).
 -- Column compared_with: siblings: the campaign's other creatives; itself: it had none beside it in both windows.
--- Column verdict: too_little_data: fewer than 10,000 impressions in either window, or no earlier one; steady; fatiguing, exhausted: adjusted_decline is threshold fatigue_decline, 40 % or more, and adjusted_z is z_needed or more; fell_with_campaign: its CTR fell by as much, and no further than its siblings' did. Of creatives that never tired it names less than 5 %.
+-- Column verdict: too_little_data: fewer than 10,000 impressions in either window, or no earlier one; steady; fatiguing: adjusted_decline reaches threshold fatigue_decline; exhausted: it reaches 40 %; both if adjusted_z reaches z_needed; fell_with_campaign: its CTR fell by as much, and no further than its siblings' did. Of creatives that never tired it names less than 5 %.
 -- Column reason: How far its CTR fell, in a sentence. NULL: too little data.
 -- Column at_stake: US dollars a day that the clicks it no longer brings would earn, at what a click of its campaign earns. NULL: it is not tired, or its campaign's clicks are not known to earn.
 WITH lengths AS (

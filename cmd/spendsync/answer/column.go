@@ -78,7 +78,8 @@ func (c tableColumn) isVerdict() bool {
 
 // isProse reports whether the column holds sentences, which are wrapped and never cut.
 func (c tableColumn) isProse() bool {
-	prose := []string{"what_to_do", "action", "happened", "message", "meaning", "question", "reason", "change"}
+	prose := []string{"what_to_do", "action", "happened", "message", "meaning", "question", "reason", "change",
+		"rule"}
 	return c.form == formText && slices.Contains(prose, c.name)
 }
 
