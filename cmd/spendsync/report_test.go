@@ -294,6 +294,30 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 	if len(shown) < 10 {
 		t.Errorf("the page has %d campaigns", len(shown))
 	}
+	same("CTR of all campaigns", shown["all campaigns"]["CTR"], s.ask("-c",
+		"SELECT sum(clicks) / sum(impressions) AS ctr FROM mart.campaign_performance")[0]["ctr"])
+	same("change of the CPA of all campaigns", shown["all campaigns"]["CPA change"], week[0]["cpa_change"])
+
+	// Both lists of changes reach back to the same day, so the page has none of known effect that the question lacks.
+	effects := 0
+	asked := s.ask("settings_changed", "--param", "rows=1000")
+	for key, row := range page["a1-changed-1"] {
+		if row["Effect"] != "dearer" && row["Effect"] != "cheaper" {
+			continue
+		}
+		effects++
+		at := slices.IndexFunc(asked, func(r map[string]string) bool {
+			return r["at_stake"] != "" && strings.HasPrefix(key, r["campaign_id"]+r["seen_on"])
+		})
+		if at < 0 {
+			t.Errorf("settings_changed lacks %s of the page", key)
+			continue
+		}
+		same(key, strings.TrimPrefix(row["Effect a day"], "-"), asked[at]["at_stake"])
+	}
+	if effects < 2 {
+		t.Errorf("the page has %d changes of known effect", effects)
+	}
 
 	// The campaigns with changes, the sources to block, the campaigns at a limit, and the creatives whose rates fell.
 	byCampaign := byKey(week, "campaign_id")

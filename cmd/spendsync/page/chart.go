@@ -12,7 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// chart is an SVG drawing. Widths are percentages, so that the drawing fills the screen; heights are pixels.
+// chart is an SVG drawing. Widths are percentages, so that the drawing fills the screen; heights are pixels. The labels
+// of the vertical axis are left of the drawing, in a margin of fixed width.
 type chart struct {
 	Height float64
 	Shapes []shape
@@ -29,7 +30,7 @@ type shape struct {
 
 // The edges of the plot area in a drawing.
 const (
-	left, right = 6.0, 99.5
+	left, right = 0.5, 99.5
 	top, bottom = 20.0, 22.0
 )
 
@@ -45,13 +46,13 @@ func (s scale) at(v float64) float64 {
 
 func round(v float64) float64 { return math.Round(v*100) / 100 }
 
-// vertical returns the scale of a drawing's values, and draws its level lines.
-func (c *chart) vertical(low, high float64, format string) scale {
+// vertical returns the scale of a drawing's values from the bottom up to y = to, and draws its level lines.
+func (c *chart) vertical(low, high, to float64, format string) scale {
 	ticks := niceTicks(min(0, low), max(0, high))
-	s := scale{low: ticks[0], high: ticks[len(ticks)-1], from: c.Height - bottom, to: top}
+	s := scale{low: ticks[0], high: ticks[len(ticks)-1], from: c.Height - bottom, to: to}
 	for i, t := range ticks {
 		label := short(format, t)
-		if i%(len(ticks)-1) != 0 && (c.Height-top-bottom)/float64(len(ticks)-1) < 14 { // labels would overlap
+		if i%(len(ticks)-1) != 0 && (c.Height-to-bottom)/float64(len(ticks)-1) < 14 { // labels would overlap
 			label = ""
 		}
 		c.level(s.at(t), label)
@@ -61,7 +62,7 @@ func (c *chart) vertical(low, high float64, format string) scale {
 
 func (c *chart) level(y float64, label string) {
 	c.Shapes = append(c.Shapes, shape{Kind: "line", Class: "grid", X: 0, Y: y, W: 100, H: y},
-		shape{Kind: "text", Class: "tick", X: 0, Y: y - 3, Text: label})
+		shape{Kind: "text", Class: "tick axis", X: 0, Y: y + 4, Text: label})
 }
 
 // niceTicks returns about four round values that cover the range from low to high.
@@ -139,11 +140,37 @@ func (p places) marks(c *chart) {
 	}
 }
 
+// markLane is the height of a row of marks.
+const markLane = 12
+
+// lanesOf returns the row of each mark, by the index of its row of data, and the number of rows. Marks in a row are at
+// least apart columns from each other, so that they do not overlap.
+func (p places) lanesOf(rows []Row, apart int) (lanes map[int]int, n int) {
+	lanes = map[int]int{}
+	var last []int // column of the last mark in each lane
+	for i, r := range rows {
+		if !r["mark"].Valid {
+			continue
+		}
+		x := p.of[r.Text("x")]
+		lane := slices.IndexFunc(last, func(before int) bool { return x-before >= apart })
+		if lane < 0 {
+			lane, last = len(last), append(last, x)
+		}
+		last[lane], lanes[i] = x, lane
+	}
+	return lanes, len(last)
+}
+
 // stack draws a column for each x with a part for each series. Days that are not over and unknown days are hatched;
-// unknown days over the full height. Marks for changed settings are above the columns.
-func stack(b Block, height float64) chart {
+// unknown days over the full height. Marks for changed settings are above the columns, in as many rows as they need;
+// each row after the first makes the drawing higher. The rows of the block are in the order of x.
+func stack(b Block, height float64, apart int) chart {
 	rows, format := b.Each(), b.Format("value")
-	c, p := chart{Height: height}, placesOf(rows)
+	p := placesOf(rows)
+	lanes, n := p.lanesOf(rows, apart)
+	over := float64(markLane * max(0, n-1))
+	c, top := chart{Height: height + over}, top+over
 	sums, all, legend := map[string]float64{}, 0.0, map[int]string{}
 	for _, r := range rows {
 		if v, _, ok := parse(r["value"]); ok {
@@ -152,16 +179,16 @@ func stack(b Block, height float64) chart {
 			legend[number(r, "place")] = r.Text("series")
 		}
 	}
-	y := c.vertical(0, all, format)
+	y := c.vertical(0, all, top, format)
 	base, under := map[string]float64{}, round(p.slot()*0.12)
-	for _, r := range rows {
+	for i, r := range rows {
 		x := r.Text("x")
 		at, width := round(p.middle(x)-p.slot()/2+under), round(p.slot()-2*under)
 		v, _, ok := parse(r["value"])
 		switch {
 		case r["mark"].Valid:
-			c.Shapes = append(c.Shapes, shape{Kind: "text", Class: "mark mid", X: round(p.middle(x)), Y: 12,
-				Text:  r.Text("mark"),
+			c.Shapes = append(c.Shapes, shape{Kind: "text", Class: "mark mid", X: round(p.middle(x)),
+				Y: 12 + float64(markLane*lanes[i]), Text: r.Text("mark"),
 				Title: p.name(x) + ": " + plain(r.Text("title"), 200)})
 			continue
 		case !ok && r.Text("state") == "":
@@ -210,7 +237,7 @@ func lines(b Block, height float64) chart {
 		low, high = min(low, v), max(high, v)
 		format = cmp.Or(r.Text("unit"), format)
 	}
-	y := c.vertical(low, high, format)
+	y := c.vertical(low, high, top, format)
 	last, points, style, said := "", []string{}, "", map[string]bool{}
 	end := func() {
 		if len(points) > 1 {

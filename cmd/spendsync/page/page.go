@@ -232,9 +232,11 @@ func viewOf(a Account, id string, summary bool) accountView {
 func (v *blockView) draw(summary bool) {
 	switch v.Kind {
 	case "stack":
-		v.Chart = stack(v.Block, map[bool]float64{false: 300, true: 105}[summary])
+		// A column of the sheet is wider than a mark, one on a phone is half as wide.
+		v.Chart = stack(v.Block, map[bool]float64{false: 300, true: 105}[summary],
+			map[bool]int{false: 2, true: 1}[summary])
 	case "line":
-		v.Chart = lines(v.Block, map[bool]float64{false: 150, true: 62}[summary])
+		v.Chart = lines(v.Block, map[bool]float64{false: 150, true: 105}[summary])
 	case "table", "cards":
 		v.Head, v.Cells = tableOf(v.Block)
 	}

@@ -99,7 +99,10 @@ func sample(days, rows int) Account {
 		rates = append(rates, fmt.Sprintf("%s;ROI;0;%g;percent;%s", d, 0.2+float64(i%5)/10,
 			map[bool]string{true: "dotted", false: "solid"}[i > days-6]))
 	}
-	stacks = append(stacks, "2026-10-05;NULL;NULL;NULL;NULL;▲;default bid 0.43 → 0.34")
+	for _, m := range []string{"2026-10-05;NULL;NULL;NULL;NULL;▲", "2026-10-05;NULL;NULL;NULL;NULL;■",
+		"2026-10-06;NULL;NULL;NULL;NULL;●", "2026-10-09;NULL;NULL;NULL;NULL;▲"} {
+		stacks = append(stacks, m+";default bid 0.43 → 0.34")
+	}
 	for i := range rows {
 		table = append(table, fmt.Sprintf("k%d;Source %d;%s;%d.123456;0.0512;NULL", i, i, []string{"loses", "pays",
 			"unclear"}[i%3], i))
@@ -123,7 +126,7 @@ func sample(days, rows int) Account {
 					append([]string{"key;Name|name;Verdict|chip;Spend|money;CTR|percent;CPA|money"}, table...)...)}},
 			{Name: "campaigns", Title: "Which campaigns pay?", Blocks: []Block{block("say", "", "tone;text;at_stake",
 				"act;1 loses;137.77"),
-				block("table", "", append([]string{"key;Name|name;Verdict|chip;Spend|money;CTR|percent;CPA|money"},
+				block("table", "", append([]string{"key;Name|name;Verdict|chip;Spend|money;Profit|money;CPA|money"},
 					table...)...)}},
 			{Name: "sources", Title: "Which sources?", Folded: true, Blocks: []Block{
 				block("say", "", "tone;text;at_stake", "fine;none loses;NULL")}},
@@ -342,7 +345,7 @@ func TestShow_SpellsNumbers(t *testing.T) {
 func TestChart_PlacesNumbers(t *testing.T) {
 	c := stack(block("stack", "Spend", "x;state;place;series;value|money;mark;title",
 		"2026-11-01;final;0;a;60;NULL;NULL",
-		"2026-11-01;final;1;b;40;NULL;NULL", "2026-11-02;open;0;a;50;NULL;NULL"), 300)
+		"2026-11-01;final;1;b;40;NULL;NULL", "2026-11-02;open;0;a;50;NULL;NULL"), 300, 2)
 	var at []string
 	for _, s := range c.Shapes {
 		if s.Kind == "rect" {
@@ -354,6 +357,17 @@ func TestChart_PlacesNumbers(t *testing.T) {
 		top, 103.2, floor-129, 129.0,
 		floor-129, 129.0); got != want {
 		t.Errorf("the parts are %s, want %s", got, want)
+	}
+	at = nil
+	for _, s := range stack(block("stack", "Spend", "x;state;place;series;value|money;mark;title",
+		"2026-11-01;final;0;a;60;NULL;NULL", "2026-11-01;NULL;NULL;NULL;NULL;▲;b", "2026-11-01;NULL;NULL;NULL;NULL;■;b",
+		"2026-11-02;NULL;NULL;NULL;NULL;▲;b", "2026-11-03;NULL;NULL;NULL;NULL;▲;b"), 300, 2).Shapes {
+		if s.Class == "mark mid" {
+			at = append(at, fmt.Sprint(s.Y))
+		}
+	}
+	if got := strings.Join(at, " "); got != "12 24 36 12" {
+		t.Errorf("marks of one day, the next and the one after are at %s", got)
 	}
 	if l := lines(block("line", "ROI", "x;series;place;value|percent;style", "1;a;0;0.5;solid", "2;a;0;1;solid",
 		"3;a;0;NULL;solid", "4;a;0;1;solid",

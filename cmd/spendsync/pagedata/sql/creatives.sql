@@ -3,7 +3,7 @@
 -- Block say
 SELECT tone(f.verdict IN ('exhausted', 'fatiguing'), f.verdict = 'fell_with_campaign') AS tone,
   CASE WHEN count(*) = 0 THEN 'No creative that is active has enough impressions, now and earlier, to compare its CTR with its peak.'
-    ELSE tally(f.verdict) || '. A fall counts beside the campaign’s other creatives.' END AS text
+    ELSE 'Of active creatives ' || tally(f.verdict) || '. A fall counts beside the campaign’s other creatives.' END AS text
 FROM mart.creative_fatigue AS f WHERE f.verdict <> 'too_little_data' AND coalesce(f.status, 'active') = 'active'
 -- Block cards
 WITH shown AS (
