@@ -18,7 +18,7 @@ type Trial struct {
 	*Result
 	Day triedDay
 
-	Account string // that the key acts on; empty: the service does not name it
+	Account string // the account that the key acts on; empty: the service names none
 	Me      extract.Entity
 	KeyErr  error // why the key is not proven to be the account's
 
