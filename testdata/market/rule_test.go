@@ -25,10 +25,12 @@ func pastRule(t *testing.T, rule string) (question string, step func(name string
 	for name, value := range map[string]string{"days": fmt.Sprint(ruleDays), "window": "30", "campaign": "''"} {
 		question = strings.ReplaceAll(question, "$"+name, value)
 	}
-	deciding, _, ok := strings.Cut(question, ",\n-- By what is known today.")
-	if !ok {
-		t.Fatal("the question does not name the place from which it looks back")
+	deciding, _, ok := strings.Cut(question, "\nafter AS (") // the first step that looks back
+	end := strings.LastIndex(deciding, "),\n")               // of the step before it; a comment may follow
+	if !ok || end < 0 {
+		t.Fatal("the question has no step after, which looks back")
 	}
+	deciding = deciding[:end+1]
 	return question, func(name string) string { return deciding + "\nSELECT * FROM " + name }
 }
 
