@@ -77,7 +77,7 @@ func (d Disk) WaitForLock(ctx context.Context, path string, wait time.Duration) 
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for %s: %w", path, ctx.Err())
+			return nil, fmt.Errorf("waiting for %s in %s: %w", filepath.Base(path), filepath.Dir(path), ctx.Err())
 		case <-time.After(min(left, lockPoll)):
 		}
 	}

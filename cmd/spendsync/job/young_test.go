@@ -28,9 +28,12 @@ func (b beginning) RoundTrip(req *http.Request) (*http.Response, error) {
 	q := req.URL.Query()
 	if from := q.Get("start_date"); from == q.Get("end_date") && from < b.first.String() && from != "" &&
 		strings.Contains(q.Get("columns"), "source_id") {
+		body := ""
+		if b.status == http.StatusBadRequest {
+			body = `{"error": "start_date cannot be more than 32 days before today"}`
+		}
 		return &http.Response{StatusCode: b.status, Request: req, ProtoMajor: 1, ProtoMinor: 1,
-			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(
-				`{"error": "start_date cannot be more than 32 days before today"}`))}, nil
+			Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
 	}
 	resp, err := b.w.service.Transport().RoundTrip(req)
 	if err != nil || b.summed || q.Get("columns") != "date,total_spend,clicks" {
