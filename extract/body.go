@@ -16,7 +16,7 @@ import (
 // The bounds of the replies in memory, in bytes.
 const (
 	maxInFlight    = 64 << 20 // all replies of a client together
-	defaultMaxBody = 30 << 20 // one reply; joining its parts takes a little more than twice as much
+	defaultMaxBody = 30 << 20 // one reply; while its parts are joined, they take twice as much memory
 
 	firstPart   = 64 << 10
 	largestPart = 1 << 20

@@ -114,7 +114,7 @@ func ReleaseRefusal(err error) (status int, body []byte) {
 type replyError struct {
 	reason string
 	// notJSON means that the body is not a JSON document, for example a proxy's error page or a body that was cut off.
-	// Such a failure may pass, and so may an error that the service states; a wrong shape does not.
+	// Such a failure may be temporary, as may an error that the service states. A reply of the wrong shape is not.
 	notJSON bool
 	isError bool // the reply states an error
 }

@@ -70,8 +70,8 @@ type room[T any] struct {
 // pagination is the position of a page among all pages.
 type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 
-// pages requests the pages of a question, up to the last page that they state. It stores in seen what the pages state
-// about their completeness. Nothing follows an error.
+// pages requests the pages of q, up to the last page according to the replies. In seen, it stores what the replies
+// state about their completeness. The iteration ends after an error.
 func pages[T any](ctx context.Context, c *Client, q paged[T], seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		var r room[T]

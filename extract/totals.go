@@ -178,8 +178,8 @@ func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int
 	return 2*max(off, -off) <= schema.Money(rounded)
 }
 
-// AgreesRounded reports the same for a service that rounds: each row may be off by half a unit of its last decimal, and
-// so may the total.
+// AgreesRounded is like [Total.Agrees], for a service that rounds: each row may be off by half a unit of its last
+// decimal, and so may the total.
 func (t Total) AgreesRounded(
 	spend schema.Money, clicks schema.Null[int64], rows int64, rowDecimals, totalDecimals int,
 ) bool {

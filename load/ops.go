@@ -82,7 +82,7 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 			baseFiles = n.baseFiles(name)
 		}
 		for path, f := range a.Files {
-			if f.Kind == manifest.KindDuckDB { // the DuckDB file of an account contains ops.file itself
+			if f.Kind == manifest.KindDuckDB { // ops.file is in this file, and cannot state the file's own hash
 				continue
 			}
 			if baseFiles[path] == nil || *baseFiles[path] != *f {

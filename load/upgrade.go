@@ -111,7 +111,8 @@ func (n upgrader) confirmations(account string) error {
 	return nil
 }
 
-// readingsOfMemory returns the readings of an account from version 11's memory.
+// readingsOfMemory returns the readings of an account, from the times of confirmation that version 11 of the tables
+// had in the manifest ([history.Memory]).
 func readingsOfMemory(d durable.Disk, dir, account string, a *manifest.Account) (history.Readings, error) {
 	readings := history.Readings{}
 	for campaign, at := range a.Memory[sourceBids].Exceptions {

@@ -163,7 +163,8 @@ func (v *verifier) recordDamage(err error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	isSame := func(o *durable.Damage) bool { return o.Path == d.Path && o.What == d.What }
-	if !slices.ContainsFunc(v.report.Damages, isSame) { // a damaged reply is found by its bytes and again with its day
+	// A damaged reply is reported when its bytes are checked, and again when its day is.
+	if !slices.ContainsFunc(v.report.Damages, isSame) {
 		v.report.Damages = append(v.report.Damages, d)
 	}
 	return nil

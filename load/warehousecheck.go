@@ -103,7 +103,7 @@ func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 	}
 	for k, n := range seen {
 		if c.manifest.Accounts[k.Account] == nil && c.manifest.AccountFiles[k.Account] != nil {
-			continue // the account is not loaded; counts has compared its rows
+			continue // the account is not loaded; the function counts has compared its rows
 		}
 		return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s has %d rows, and the "+
 			"day is not proven", k.Day, k.Account, n)

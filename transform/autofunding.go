@@ -2,8 +2,8 @@ package transform
 
 import "spendsync/schema"
 
-// autoFunding reads whether a card is charged automatically, below which balance and by which amount. Missing and null
-// values are NULL: prepaid accounts have none of them.
+// autoFunding reads whether a card is charged automatically, the balance below which it is charged, and the amount. A
+// missing or null value becomes NULL: prepaid accounts have no such settings.
 func (r reader) autoFunding(snap *schema.AccountSnapshot) {
 	names := func(name string) []string { return r.service.Names("auto_funding." + name) }
 	keys := names("keys")

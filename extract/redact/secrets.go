@@ -26,7 +26,7 @@ const redacted = "[redacted]"
 type Secrets struct {
 	headers []string       // the Authorization headers
 	stored  *regexp.Regexp // matches secrets in a reply that is stored
-	shown   *regexp.Regexp // matches secrets in a text for people
+	shown   *regexp.Regexp // matches secrets in a text that people read, such as a message
 	// parts make the search fast: once its escapes are decoded, every text that the expression stored matches contains
 	// at least one of these parts.
 	parts [][]byte

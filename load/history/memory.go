@@ -28,7 +28,8 @@ type Memory struct {
 	Exceptions  map[string]schema.Instant `json:"excepted,omitempty"`
 }
 
-// Confirmed returns when the current version of a key was last confirmed, according to version 11's memory.
+// Confirmed returns when the current version of a key was last confirmed, from a memory that version 11 of the tables
+// has written.
 func (m Memory) Confirmed(key string) schema.Instant {
 	if at, ok := m.Exceptions[key]; ok {
 		return at

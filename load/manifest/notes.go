@@ -15,7 +15,7 @@ import (
 // day. Every run ends with exit code 4 until the difference is gone or a person accepts it. A note about days that has
 // no size is only a warning.
 type Note struct {
-	Name    string `json:"name"`    // for example report.day-total.above; the date, if a person accepted a day
+	Name    string `json:"name"`    // for example report.day-total.above; of an accepted day, its date
 	Message string `json:"message"` // from the last run that saw the difference
 	// Size is the size of the largest difference, either in percent, rounded up, or as a number of entities. 0: the
 	// difference has no size.

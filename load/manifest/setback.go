@@ -31,7 +31,8 @@ type NewerPart struct {
 	At         schema.Instant // when that run finished; 0: not known
 }
 
-// SetBack returns the damage of a store with a part that is newer than its manifest.
+// SetBack returns the damage to report if p, a part of the store, is newer than the manifest: somebody has replaced
+// part of the store by an older copy.
 func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 	lost, needed := "a later generation", "a generation later than "+fmt.Sprint(m.Generation)
 	if p.Generation > 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // Resources fills in the limits that depend on the machine: DuckDB gets half of the memory available to the process,
-// and as many threads as there are processors. DuckDB starts with less memory (the result first), because with more
+// and as many threads as there are processors. The result first is the lower limit that DuckDB starts with: with more
 // memory it would keep every block that it has read: a first load of three million rows would take 391 MiB instead of
 // 310. If the user sets a limit, DuckDB starts with that limit.
 func (c *Config) Resources() (memory, first string, threads int) {

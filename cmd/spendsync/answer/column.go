@@ -50,8 +50,8 @@ func (n Rendering) tableColumns() []tableColumn {
 	return all
 }
 
-// unitOf returns the unit of a column with numbers. The type determines the unit of money and bids; for other numbers
-// it is the column's name. Integers have no unit.
+// unitOf returns the unit of a column with numbers. For money and bids, the type determines the unit; for other
+// numbers, the column's name does. Integers have no unit.
 func unitOf(c duck.Column) string {
 	switch form := formOf(c); {
 	case c.Type == "DECIMAL(12,6)":

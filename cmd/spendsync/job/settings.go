@@ -43,7 +43,7 @@ type settings struct {
 
 	skipped int      // settled campaigns that were not read
 	left    int      // campaigns that the budget did not reach
-	overdue []string // those left campaigns that were not read for a day or longer
+	overdue []string // of the campaigns counted in left, those that no run has read for a day or longer
 }
 
 // readCampaign is the state of reading one campaign.

@@ -18,7 +18,7 @@ var names = []string{"tiles", "do", "changed", "spend", "campaigns", "sources", 
 	"settings",
 	"bids", "restated", "days", "sync", "thresholds"}
 
-// section is a section of the page without rows.
+// section is a section of the page before its queries have run: its blocks have no rows yet.
 type section struct {
 	page.Section
 	sql []string // one query per block

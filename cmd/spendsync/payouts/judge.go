@@ -163,8 +163,8 @@ func (r *reader) stage(ctx context.Context, t *table, h heading, id int) (wrong,
 // blanks lists the characters that are trimmed from both ends of a cell.
 const blanks = " \t\r\n\u00a0\ufeff"
 
-// writeCells writes the declared cells of the records after the heading. For each record it also writes the line, and
-// the reason if the record is broken. An error means that the whole file cannot be used.
+// writeCells writes the declared cells of the records after the heading. Before the cells of a record stand the number
+// of its line and, if the record is broken, the reason. An error means that the whole file cannot be used.
 func (h heading) writeCells(w *csv.Writer, t *table) error {
 	row := make([]string, 2+len(targets))
 	return t.each(func(line int, cells []string) error {

@@ -72,7 +72,7 @@ type File struct {
 	Wrong    error  // why nothing of the file is used; nil if the file is used
 }
 
-// reader is one reading of the files.
+// reader holds the options, the declared columns, the result and the scratch database while the files are read once.
 type reader struct {
 	Options
 	declaration
@@ -80,10 +80,10 @@ type reader struct {
 	db *duck.Scratch
 }
 
-// files has the SQL statements, and two tables. columns.csv has our columns, and the headings that are recognized
-// without the variable, in lower case and with _ between words. A column of the kind currency or flag may be a reason
-// to refuse the file. trackers.csv has a line for each format of a tracker's export, with its headings. If several
-// headings belong to one column, they are joined by +.
+// files has the SQL statements and two tables. columns.csv lists our columns and, for each, the headings that are
+// recognized even if SPENDSYNC_TRACKER_COLUMNS does not declare them; headings are in lower case, with _ between words.
+// The values in a column of the kind currency or flag can cause the file to be refused. trackers.csv has a line for
+// each tracker's export format; headings that make up one column together are joined by +.
 //
 //go:embed *.sql *.csv
 var files embed.FS

@@ -237,8 +237,9 @@ func sheetRows(book *excelize.File, sheet string) eachRecord {
 
 var digits = regexp.MustCompile(`[0-9.]+`)
 
-// shows reports whether the text shown for a number is an amount in dollars or a count. The text may be rounded and
-// have words added. A day, a percentage or another currency does not count as the same number.
+// shows reports whether text, which a spreadsheet shows for a cell, is the number stored in it, as a dollar amount or a
+// count. The text may be rounded and may contain words. A date, a percentage and an amount in another currency are not
+// the stored number.
 func shows(text, stored string) bool {
 	n, err := strconv.ParseFloat(stored, 64)
 	if text == stored || err != nil || strings.Contains(text, "E") {
