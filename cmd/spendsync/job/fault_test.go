@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"spendsync/cmd/internal/exit"
@@ -135,17 +136,18 @@ func TestSync_CredentialsRefusedInMidRun(t *testing.T) {
 	const refusal = `{"error":{"code":"unauthorized","message":"the key has expired"}}`
 	w, e := missingWorld(t, func(c *adsim.Config) { c.Campaigns = 30 })
 	w.rereadAll()
-	asked, refused, one := 0, 0, ""
+	var asked, refused atomic.Int64
+	one := ""
 	e.edit = func(path, body string) (int, string) {
-		if asked++; asked > 10 {
-			refused++
+		if asked.Add(1) > 10 {
+			refused.Add(1)
 			return 401, refusal
 		}
 		return 0, body
 	}
 	res := w.sync(exit.Auth, "days of 33 planned proven", "status 401", "the key has expired")
-	if !res.Run.Published || !errors.Is(res.Cause, extract.ErrAuth) || refused > 40 {
-		t.Errorf("published %t, %d refusals, because %v", res.Run.Published, refused, res.Cause)
+	if !res.Run.Published || !errors.Is(res.Cause, extract.ErrAuth) || refused.Load() > 40 {
+		t.Errorf("published %t, %d refusals, because %v", res.Run.Published, refused.Load(), res.Cause)
 	}
 	w.wantTruth()
 	e.edit = func(path, body string) (int, string) {
