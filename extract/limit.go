@@ -69,13 +69,21 @@ func (l *limiter) acquire(ctx context.Context) error {
 func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if room, ok = l.room(now); ok {
+		l.open++
+	}
+	return room, ok
+}
+
+// room reports whether a place is free, and returns when one becomes free if none is; the zero time if all requests are
+// still open. It must be called with mu locked.
+func (l *limiter) room(now time.Time) (at time.Time, ok bool) {
 	old := 0
 	for old < len(l.ended) && now.Sub(l.ended[old]) >= limitWindow {
 		old++
 	}
 	l.ended = append(l.ended[:0], l.ended[old:]...)
 	if l.open+len(l.ended) < l.limit {
-		l.open++
 		return time.Time{}, true
 	}
 	if len(l.ended) == 0 {
@@ -92,10 +100,8 @@ func (l *limiter) waitsUntil() time.Time {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open+len(l.ended) < l.limit || len(l.ended) == 0 {
-		return time.Time{}
-	}
-	return l.ended[0].Add(limitWindow)
+	at, _ := l.room(time.Now())
+	return at
 }
 
 // release records that the request ended, or that it was not sent after all.
