@@ -124,6 +124,6 @@ CREATE TEMP MACRO in_currency(x) AS CASE WHEN currency_in(x) <> '' THEN quoted(x
     || ': amounts are US dollars: export them in USD' END;
 -- A column that may refuse the file is found whatever is declared.
 CREATE TEMP MACRO guard(plain) AS CASE
-    WHEN regexp_full_match(plain, '(.*_)?(currency|валюта|währung|devise|moneda|valuta)(_code)?') THEN 'currency'
+    WHEN regexp_full_match(plain, '(.*_)?(' || getvariable('currency_words') || ')(_code)?') THEN 'currency'
     WHEN regexp_full_match(plain, '(is_|has_)?(incomplete|truncated|partial|sampled|more)(_(results?|rows|data))?')
     THEN 'flag' END;

@@ -16,7 +16,9 @@ const (
 	codes = `eur|euros?|gbp|rub|uah|pln|inr|brl|cad|aud|nzd|jpy|cny|try|chf|sek|nok|dkk|czk|mxn|kzt|aed|sar|ils|egp|` +
 		`thb|vnd|idr|php|myr|sgd|hkd|krw|zar|ngn|ars|clp|cop|huf|ron|bgn|gel|byn|uzs|` +
 		`руб|грн|тенге|тг|zł|kč|kr|lei|ft|лв|canadian|australian|cents?|micros?|thousands|millions`
-	signs = `[¢-¥₠-⃀฿﷼￠￡￥￦]|元|円|원`
+	// currencyWords are the words for a currency in headings and notes.
+	currencyWords = `currency|валюта|währung|devise|moneda|valuta`
+	signs         = `[¢-¥₠-⃀฿﷼￠￡￥￦]|元|円|원`
 	// foreignCurrency matches a currency other than US dollars in a text.
 	foreignCurrency = `(?:^|[^a-z])(` + codes + `|(?:ca?|au?|nz|hk|s|r|mx)\$)(?:[^a-z]|$)|(` + signs + `)`
 	// inCurrency matches a currency at the end of a heading.

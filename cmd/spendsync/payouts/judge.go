@@ -204,7 +204,7 @@ var (
 	aPart = regexp.MustCompile(`\b(\d+)\s?(?:rows?|results?|records?|entries|lines)? (?:out )?of (\d+)\b`)
 	// ofRows matches a note about the number of rows, ofAmounts a note about the currency.
 	ofRows    = regexp.MustCompile(`rows|results|records|entries|lines|page`)
-	ofAmounts = regexp.MustCompile(`amounts|values|figures|currency|валюта|währung|devise|moneda|valuta`)
+	ofAmounts = regexp.MustCompile(`amounts|values|figures|` + currencyWords)
 )
 
 // note returns why a line is a reason to refuse the file: it is a note that rows are missing, or that amounts are in

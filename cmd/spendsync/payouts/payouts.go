@@ -211,7 +211,8 @@ func (r *reader) tell(ctx context.Context) error {
 	var statements []string
 	for name, value := range map[string]string{"declared": string(declared), "decimal": r.setting("decimal"),
 		"dates": r.setting("dates"), "today": r.Today.String(), "account": r.Account, "campaigns": string(campaigns),
-		"other_currency": foreignCurrency, "in_currency": inCurrency, "dir": r.db.Dir} {
+		"other_currency": foreignCurrency, "in_currency": inCurrency, "currency_words": currencyWords,
+		"dir": r.db.Dir} {
 		statements = append(statements, "SET VARIABLE "+name+" = "+schema.QuoteText(value))
 	}
 	statements = append(statements, embedded("cells.sql"), embedded("tables.sql"))
