@@ -146,8 +146,11 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 		s.AtRisk = append(s.AtRisk, c.ReportDate)
 	}
 	isOwn := func(run *schema.Run) bool { return run.Command == job.OwnFiles }
-	if s.OwnRun, err = manifest.LastRunThat(dir, name, isOwn); err != nil {
-		return s, err
+	// Without own files, the search would read the whole ledger.
+	if known.Own.Inputs != "" || len(known.Own.Found) > 0 {
+		if s.OwnRun, err = manifest.LastRunThat(dir, name, isOwn); err != nil {
+			return s, err
+		}
 	}
 	s.LastRun, err = manifest.LastRunThat(dir, name, func(run *schema.Run) bool { return !isOwn(run) })
 	if err != nil {
