@@ -44,7 +44,7 @@ func TestBar_KnownWaitsCountDown(t *testing.T) {
 	}
 }
 
-// TestBar_LeavesItsLine: when the bar is done, a line on the terminal still tells how much was read.
+// TestBar_LeavesItsLine: after the bar is gone, one line on the terminal shows how much was read.
 func TestBar_LeavesItsLine(t *testing.T) {
 	for done, want := range map[string]string{"read": "3 of 3 days read\n", "": ""} {
 		var out bytes.Buffer

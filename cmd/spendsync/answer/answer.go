@@ -83,7 +83,7 @@ type Rendering struct {
 	Raw      bool  // do not escape formulas in CSV
 }
 
-// NotAll tells how many rows the question's own limit left out. It returns "" if no row was left out.
+// NotAll says how many rows there are if the question's own limit left some out; "" if it left out none.
 func (n Rendering) NotAll() string {
 	if n.Result.Total <= n.Result.Count {
 		return ""

@@ -60,7 +60,7 @@ func xlsx(t *testing.T, question string) []byte {
 	return b.Bytes()
 }
 
-// sheetCell is a cell as it is stored in the XML of the workbook.
+// sheetCell is a cell in the workbook's XML.
 type sheetCell struct {
 	Ref   string `xml:"r,attr"`
 	Type  string `xml:"t,attr"`

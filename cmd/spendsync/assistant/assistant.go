@@ -218,7 +218,7 @@ type Answer struct {
 	LeftOut     string            `json:"left_out,omitempty"`
 }
 
-// answer asks the warehouse. Rows beyond the bounds are left out, and the answer says that rows are missing.
+// answer queries the warehouse. It leaves out rows beyond the bounds, and says in the answer that rows are missing.
 func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ string, err error) {
 	if rows < 0 || rows > MaxRows {
 		return "", fmt.Errorf("rows %d: must be from 1 to %d", rows, MaxRows)
