@@ -27,16 +27,16 @@ func TestMain(m *testing.M) {
 	os.Exit(loadtest.InMemory(m))
 }
 
-// killer kills the running command at one of its requests, before or after the service has served it. Requests are
-// counted, because a point in time would depend on the machine: a fast run might end before it.
+// killer kills the running command at one of its requests, before or after the service has served it. The test chooses
+// a number of requests instead of a time, because a fast machine might end the run before that time.
 type killer struct {
 	mu     sync.Mutex
 	left   int  // requests until the kill; 0: no kill
-	before bool // kill before the service sees the last request, instead of after it has answered
+	before bool // kill before the service handles the last request; false: after it has replied
 	kill   func() error
 }
 
-// of wraps a server so that its requests count.
+// of wraps a server so that the killer counts each request to the server.
 func (k *killer) of(service http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k.mu.Lock()
@@ -82,9 +82,9 @@ func (k *killer) run(t *testing.T, environ []string, n int, before bool, args ..
 }
 
 // TestCommands_ConvergeAfterKills kills followers and maintenance of a lake with a long history at each of their
-// requests and then at random ones, while the store publishes more generations and months of the store are closed.
-// After each kill the lake holds a single generation; after each clean run it holds the newest generation; at the end
-// it passes a deep verify. With fewer than 300 kills, the first part covers only some of the requests.
+// requests and then at random ones, while the store publishes more generations. After each kill the lake holds a single
+// generation; after each clean run it holds the newest generation; at the end it passes a deep verify. If fewer than
+// 300 kills are planned, the test skips some of the requests.
 func TestCommands_ConvergeAfterKills(t *testing.T) {
 	schematest.Long(t)
 	if testing.Short() {
@@ -103,7 +103,7 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 	environ := []string{"PATH=" + os.Getenv("PATH"), "SPENDSYNC_DATA_DIR=" + s.Dir, "SPENDSYNC_LAKE_WAREHOUSE=wh",
 		"SPENDSYNC_LAKE_CATALOG=" + w.URL, "SPENDSYNC_LAKE_S3_ENDPOINT=" + w.S3, "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=" + laketest.AccessKey, "AWS_SECRET_ACCESS_KEY=" + laketest.SecretKey}
-	// 2025-12-28: long enough ago that some months are closed, and others are closed while the test runs
+	// 2025-12-28; the 240 days from then on end before s.Now
 	first := schema.Date(20450)
 	change := func(days int) {
 		for range days {

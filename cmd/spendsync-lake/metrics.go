@@ -34,7 +34,7 @@ func (g gauges) write(s *settings) error {
 }
 
 // writeMetrics writes the metrics of a run of the command follow, if SPENDSYNC_LAKE_METRICS_FILE is set. If the run
-// failed, done is nil and the file keeps the generation that it had.
+// failed, done is nil, and the file keeps its previous value of the generation.
 func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	if s.MetricsFile == "" {
 		return nil
@@ -59,8 +59,8 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	return g.write(s)
 }
 
-// generationBefore returns the generation in an existing metrics file. If the lake is unreachable, this is the last
-// known generation.
+// generationBefore returns the generation that the previous run wrote to the metrics file, and false if there is none.
+// While the lake is unreachable, new runs write this value again.
 func generationBefore(file string) (float64, bool) {
 	b, err := cli.ReadFile(file, cli.MaxSecret)
 	if err != nil {

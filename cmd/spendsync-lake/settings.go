@@ -80,7 +80,7 @@ func secret(name string, value config.Secret, file string) (config.Secret, error
 	return config.ReadSecret(name, value, file)
 }
 
-// lake returns the options that the variables set for the lake.
+// lake returns the options for [lake.Open] that the variables contain.
 func (s *settings) lake() (lake.Options, error) {
 	if s.Catalog == "" {
 		return lake.Options{}, exit.Usagef("SPENDSYNC_LAKE_CATALOG is not set: the address of an Iceberg REST " +
@@ -99,8 +99,8 @@ func (s *settings) lake() (lake.Options, error) {
 		Region: region, S3Endpoint: s.S3Endpoint, CABundle: bundle, AllowHTTP: s.AllowHTTP, Version: version()}, nil
 }
 
-// redactor replaces every secret of the variables in a text. It is needed for errors, because they quote replies of the
-// catalog, and a reply may repeat a secret.
+// redactor returns a replacer that removes the secrets of the variables from a text, except secrets of fewer than four
+// bytes. Error texts need this, because they quote replies of the catalog, and a reply may repeat a secret.
 func (s *settings) redactor() *strings.Replacer {
 	var pairs []string
 	add := func(secret string) {

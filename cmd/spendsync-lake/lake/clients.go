@@ -42,7 +42,7 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 	}
 	limits := outbound.Options{RequireTLS: !o.AllowHTTP, TLS: roots}
 	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(outbound.Client(limits, 0)),
-		config.WithLogger(logging.Nop{})} // the SDK's warnings would mix with our lines of JSON on stderr
+		config.WithLogger(logging.Nop{})} // the SDK's warnings would mix with our messages on stderr
 	if o.Region != "" {
 		opts = append(opts, config.WithRegion(o.Region))
 	}
@@ -50,7 +50,7 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 		opts = append(opts, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(o.AccessKey,
 			o.SecretKey, "")))
 	}
-	// If the SDK sees this variable, it insists on its own HTTP client. Options.CABundle replaces it.
+	// If the SDK sees this variable, it insists on its own HTTP client. Options.CABundle replaces the variable.
 	if err := os.Unsetenv("AWS_CA_BUNDLE"); err != nil {
 		return aws.Config{}, err
 	}
@@ -74,7 +74,8 @@ func (o Options) roots() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots}, nil
 }
 
-// checkURL refuses an address that contains a password, or to which requests would be sent unencrypted.
+// checkURL refuses a malformed address, an address with a user or a password, and, unless allowHTTP is set, http to
+// another machine. An empty address is accepted.
 func checkURL(address string, allowHTTP bool) error {
 	if address == "" {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// Reasons why the lake cannot follow a store. In each case the store is untouched, and the lake is
-// unchanged.
+// Errors of this package. In each case the store is untouched. The lake is unchanged, unless the error came during a
+// commit: then the commit may have happened.
 var (
 	// ErrNewer reports that a newer version of spendsync wrote the tables of the lake.
 	ErrNewer = durable.ErrNewer
@@ -27,7 +27,8 @@ var (
 	ErrAhead = errors.New("the lake is ahead of the store")
 	// ErrShrink reports that [Lake.Follow] would delete days or rows that the lake has and the store lacks.
 	ErrShrink = errors.New("the lake has what the store lacks")
-	// ErrForeign reports that another program has changed the columns or the partition of a table.
+	// ErrForeign reports that a table of the lake is not as spendsync makes it. For example, another program has
+	// changed the columns or the partition of the table.
 	ErrForeign = errors.New("the table is not as spendsync made it")
 	// ErrDenied reports that the catalog or the object storage refused our credentials.
 	ErrDenied = errors.New("the lake refuses the credentials")
@@ -44,7 +45,8 @@ var (
 	ErrDiffers = errors.New("the lake differs from the store")
 )
 
-// remote wraps an error of the catalog or the object storage, and adds the matching error of the list above.
+// remote wraps an error of the catalog or the object storage, and adds the matching error from the list above. If err
+// already wraps such an error, it is returned unchanged.
 func remote(what string, err error) error {
 	if err == nil {
 		return nil

@@ -175,7 +175,7 @@ func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	old := w.open()
-	for i, spec := range old.specs { // the specs of an older binary, without the last column
+	for i, spec := range old.specs { // the specs of an older binary, without the last nullable column
 		if spec.name == "spend_daily" {
 			fields := spec.schema.Fields()
 			short := *spec

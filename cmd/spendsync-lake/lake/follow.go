@@ -84,8 +84,8 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 // errUnknown reports that a commit may have happened despite its error.
 var errUnknown = errors.New("the outcome of the commit is not known")
 
-// follower is one call of Follow, which may need several tries. Files that one try has uploaded are not uploaded again
-// by the next try.
+// follower is one call of Follow, which may need several tries. A try does not upload the files of an earlier try
+// again.
 type follower struct {
 	lake    *Lake
 	opts    FollowOptions
@@ -212,7 +212,7 @@ func (f *follower) checkShrink(t *lakeTable, removed []iceberg.DataFile, added m
 	return nil
 }
 
-// upload uploads files, several at a time, except those that an earlier try has uploaded.
+// upload uploads files, several at a time, except files that an earlier try has uploaded.
 func (f *follower) upload(ctx context.Context, to *lakeTable, files map[string]wantedFile) ([]iceberg.DataFile, error) {
 	sent := make([]iceberg.DataFile, len(files))
 	g, ctx := errgroup.WithContext(ctx)
@@ -316,7 +316,7 @@ func (f *follower) commitEach(ctx context.Context, commits []table.TableCommit) 
 
 // hasNoTransactions reports whether a transaction failed because the catalog does not support transactions. Either the
 // endpoint for transactions is missing in the catalog's list of endpoints, or there is no such list and the catalog
-// answered 404.
+// answered 404 or 501.
 func hasNoTransactions(err error) bool {
 	return errors.Is(err, rest.ErrEndpointNotSupported) || errors.Is(err, icebergcatalog.ErrNoSuchTable) ||
 		errors.Is(err, iceberg.ErrNotImplemented)

@@ -70,7 +70,8 @@ func init() {
 	log.SetOutput(io.Discard)
 }
 
-// Open connects to the catalog. It requests only the catalog's configuration.
+// Open connects to the catalog. It requests the catalog's configuration, and a token if there are client credentials,
+// but loads no table.
 func Open(ctx context.Context, o Options) (*Lake, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -108,7 +109,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	if err != nil {
 		return nil, remote("catalog", err)
 	}
-	// Credentials that the catalog supplies for a table take precedence over the configuration cloud. The configuration
+	// Credentials that the catalog supplies for a table take precedence over this AWS configuration. The configuration
 	// is read only once, because reading it takes longer than a request.
 	return &Lake{opts: o, catalog: c, specs: specs(), storage: func(ctx context.Context) context.Context {
 		return utils.WithAwsConfig(ctx, &cloud)
@@ -182,7 +183,7 @@ func (l *Lake) ensure(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 // ensureAll calls ensure for all tables except lake_generation, several at a time.
 func (l *Lake) ensureAll(ctx context.Context) ([]*lakeTable, error) {
 	tables := make([]*lakeTable, len(l.dataSpecs()))
-	// no errgroup context: the tables keep the context they are loaded with, and Wait would cancel it
+	// Do not use a context of errgroup: the loaded tables keep the context, and Wait would cancel it.
 	var g errgroup.Group
 	g.SetLimit(uploads)
 	for i, s := range l.dataSpecs() {

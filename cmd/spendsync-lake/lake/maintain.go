@@ -14,8 +14,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// OrphanAge is the minimum age at which an object that no table refers to is deleted. It is much longer than any commit
-// takes: until a commit ends, no table refers to the objects that it has uploaded.
+// OrphanAge is the minimum age at which orphans (objects to which no table refers) are deleted. It is much longer than
+// any commit takes: until a commit ends, no table refers to the uploaded objects.
 const OrphanAge = 72 * time.Hour
 
 // MaintainOptions limit the deletions of maintenance. Zero values are the defaults.

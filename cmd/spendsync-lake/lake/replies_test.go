@@ -67,7 +67,8 @@ func TestFollow_FindsDoneAfterALostAnswer(t *testing.T) {
 	}
 }
 
-// TestFollow_WithoutTheEndpointOfTransactions: a catalog that does not list its endpoints may not support transactions.
+// TestFollow_WithoutTheEndpointOfTransactions: if the catalog answers 404 or 501 to a transaction, Follow commits each
+// table on its own.
 func TestFollow_WithoutTheEndpointOfTransactions(t *testing.T) {
 	schematest.Long(t)
 	for _, status := range []int{http.StatusNotFound, http.StatusNotImplemented} {
@@ -116,7 +117,7 @@ func TestFollow_SaysWhatTheCatalogRefuses(t *testing.T) {
 	}
 }
 
-// noSecondSchema is a catalog that, like Nessie, refuses to add a second schema to a table.
+// noSecondSchema returns a function for behind that refuses, like Nessie, to add a second schema to a table.
 func noSecondSchema(t *testing.T) func(rw http.ResponseWriter, r *http.Request) bool {
 	return func(rw http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPost {

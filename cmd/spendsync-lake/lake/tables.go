@@ -13,8 +13,7 @@ import (
 // accountPartition is the id of account_id, the first partition field. Iceberg numbers partition fields from 1000.
 const accountPartition = 1000
 
-// versionProperty names the table property that records the version ([schema.Version]) of its
-// columns.
+// versionProperty names the table property that records the version of the table's columns, see [schema.Version].
 const versionProperty = "spendsync.schema_version"
 
 // tableSpec describes one Iceberg table as spendsync makes it.

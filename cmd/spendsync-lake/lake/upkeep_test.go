@@ -14,8 +14,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// verify verifies the lake. It checks that one finding contains all the words; without words, it checks that there is
-// no finding.
+// verify verifies the lake. It checks that each of the words occurs in a finding; without words, it checks that there
+// is no finding.
 func (w *world) verify(s *store, deep bool, words ...string) {
 	w.Helper()
 	v, err := w.open().Verify(w.Context(), s.Dir, deep)

@@ -64,8 +64,8 @@ type Verified struct {
 	Findings   []string // differences; empty: the lake is equal to the store
 }
 
-// Verify compares the lake with the published generation of a store: the live files of every account and table with
-// those in the manifest, by name, number of rows and size. If deep is set, Verify also reads all files and compares
+// Verify compares the lake with the published generation of a store: the live files of every account and table with the
+// files in the manifest, by name, number of rows and size. If deep is set, Verify also reads all files and compares
 // their SHA-256. If anything differs, it returns [ErrDiffers].
 func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, error) {
 	ctx = l.storage(ctx)
@@ -108,7 +108,7 @@ func (v *Verified) find(format string, args ...any) {
 	v.Findings = append(v.Findings, fmt.Sprintf(format, args...))
 }
 
-// table compares those files of a table that belong to accounts of the store.
+// table compares the files of a table, but only for accounts of the store.
 func (v *Verified) table(ctx context.Context, t *lakeTable, m *manifest.Manifest, deep bool) error {
 	data, deletes, err := t.files()
 	if err != nil {

@@ -147,9 +147,9 @@ func (w *world) Snapshots(name string) []table.Snapshot {
 	return w.Rest.Metadata(laketest.Namespace, name).Snapshots()
 }
 
-// diesAt interrupts a commit when it reaches a step for the n-th time.
+// diesAt returns a function for Options.Step that interrupts a commit when it reaches the step for the n-th time.
 func diesAt(step string, nth int) func(string) error {
-	var mu sync.Mutex // steps of concurrent uploads
+	var mu sync.Mutex // concurrent uploads call the function
 	return func(s string) error {
 		mu.Lock()
 		defer mu.Unlock()

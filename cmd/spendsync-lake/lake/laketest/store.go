@@ -18,8 +18,8 @@ import (
 	"spendsync/schema"
 )
 
-// Store is a store that was made without a sync. It has only Parquet files, ledgers and a manifest, which is all that
-// package lake reads.
+// Store is a store that was made without a sync. It has only Parquet files, ledgers and a manifest; package lake reads
+// nothing else.
 type Store struct {
 	testing.TB
 	Dir   string
@@ -30,7 +30,6 @@ type Store struct {
 
 // NewStore returns a store with accounts but without a published generation.
 func NewStore(t testing.TB, accounts ...string) *Store {
-	// If the first generation is published at this time, September becomes a closed month at the twelfth generation.
 	s := &Store{TB: t, Dir: t.TempDir(), M: manifest.New(), Now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC),
 		Every: time.Hour}
 	for _, a := range accounts {

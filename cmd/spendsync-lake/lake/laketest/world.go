@@ -45,8 +45,8 @@ type World struct {
 	reader *rest.Catalog
 }
 
-// New returns a world whose lake is empty. A test that watches every request passes the argument around, a function
-// that wraps each server.
+// New returns a world whose lake is empty. The functions in around wrap the handlers of both servers, so that a test
+// can watch every request.
 func New(t testing.TB, around ...func(http.Handler) http.Handler) *World {
 	w := &World{TB: t, Rest: &restsim.Catalog{Warehouse: "s3://lake/wh"}, Backend: s3mem.New()}
 	if err := w.Backend.CreateBucket("lake"); err != nil {
@@ -96,7 +96,7 @@ func (w *World) table(name string) (*table.Table, iceio.WriteFileIO) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	// The file system keeps this context, so it must be one that is never canceled.
+	// The file system keeps this context, so the context must never be canceled.
 	fs, err := t.FS(context.Background())
 	if err != nil {
 		w.Fatal(err)
@@ -165,7 +165,8 @@ func (w *World) Live() (all []File) {
 	return all
 }
 
-// Check compares the live files of the lake with those of the store: by name, and each object byte by byte.
+// Check compares the live files of the lake with the store's files: by account, table, number of rows, and the SHA-256
+// of the bytes.
 func (w *World) Check(s *Store) {
 	w.Helper()
 	want, got := map[string]string{}, map[string]string{}
@@ -227,5 +228,6 @@ func (w *World) Delete(name, account string) {
 	}
 }
 
-// Rounds returns how many random failures a test tries: few by default, more in the long suites, but at most most.
+// Rounds returns the number of random failures in a test: few by default, more in the long suites, never more than
+// most.
 func Rounds(few, most int) int { return min(schematest.Times(few, 100, 10_000), most) }
