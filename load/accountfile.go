@@ -8,8 +8,8 @@ import (
 	"spendsync/load/manifest"
 )
 
-// addAccountFiles writes the DuckDB files of the accounts that the generation may change, see [duck.AccountFile]. A
-// store of a single account has no such file.
+// addAccountFiles writes a DuckDB file for each account that the generation may change, see [duck.AccountFile]. If the
+// store has a single account, it removes such a file instead.
 func (n *warehouse) addAccountFiles(ctx context.Context) error {
 	several := len(n.next.AccountNames()) > 1
 	if several && n.base != nil && len(n.base.AccountNames()) < 2 {

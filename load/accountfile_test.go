@@ -83,7 +83,7 @@ func TestAccountFile_HasOneAccountAlone(t *testing.T) {
 }
 
 // TestAccountFile_IsOfTheSecondAccountOn: a store of one account has no account files. When a second account is added,
-// each account gets a file, and a missing file is reported with its repair.
+// each account gets a file. When the second account is reset, both files are removed.
 func TestAccountFile_IsOfTheSecondAccountOn(t *testing.T) {
 	r := newRun(t, quickDir(t))
 	r.mustSync(twoDays())

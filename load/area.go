@@ -54,7 +54,7 @@ func (a *Area) putRecords(path string, t *schema.Table, recs iter.Seq[arrow.Reco
 	return a.putFile(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
 }
 
-// putFile stages a file to be published.
+// putFile stages one Parquet file with the bytes that the function write writes.
 func (a *Area) putFile(path string, t *schema.Table, write func(io.Writer) (int64, error)) (*manifest.File, error) {
 	f, rows, err := a.create(path, t, write)
 	if err != nil {

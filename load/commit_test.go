@@ -19,7 +19,7 @@ import (
 // farFiles simulate one folder on another file system: no file can be renamed into it or out of it.
 type farFiles struct {
 	durable.FS
-	at string // "/parquet"
+	at string // for example "/parquet"
 }
 
 func (d farFiles) Rename(from, to string) error {
@@ -30,7 +30,7 @@ func (d farFiles) Rename(from, to string) error {
 	return d.FS.Rename(from, to)
 }
 
-// begun returns a store in which a commit has started and afterwards a folder was replaced by a link.
+// begun returns a store in which a run has written the commit record and died before the first move.
 func (p *preparedCommit) begun(t testing.TB) (string, *manifest.Manifest) {
 	t.Helper()
 	dir, is := p.copy(t)
@@ -93,8 +93,8 @@ func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
 	}
 }
 
-// TestOpen_EndsACommitBeforeItRefuses has a store whose folder became a link during a commit. The commit finishes, and
-// no further commit starts.
+// TestOpen_EndsACommitBeforeItRefuses opens a store whose folder parquet moved to another file system during a commit.
+// Open finishes the commit, and then refuses the store.
 func TestOpen_EndsACommitBeforeItRefuses(t *testing.T) {
 	t.Parallel()
 	st := scene(t)

@@ -10,8 +10,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestCopies_TellZeroFromUnknown reads the coverage and the runs from Parquet alone, over two runs a month apart. The
-// second run also publishes the record of a failed run between the two, and keeps the unchanged files of the first
+// TestCopies_TellZeroFromUnknown reads the coverage and the runs from Parquet alone, over two runs two months apart.
+// The second run also publishes the record of a failed run between the two, and keeps the unchanged files of the first
 // month.
 func TestCopies_TellZeroFromUnknown(t *testing.T) {
 	r := newRun(t, t.TempDir())

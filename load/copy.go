@@ -23,8 +23,8 @@ import (
 // store; a complete store does not contain this file.
 const copyName = "copy.json"
 
-// copyStaging is the staging area of a copy. Its name differs from the staging area of every run, whose name contains a
-// dot.
+// copyStaging is the staging area of a copy. The name of a run's staging area contains a dot, so no run has the same
+// area.
 const copyStaging = "staging/copy"
 
 // copyMark is the content of the file [copyName].
@@ -33,9 +33,9 @@ type copyMark struct {
 	About  string `json:"about"`
 }
 
-// Copy is a local folder that a pull brings from one generation of a distant store to another. The change is a commit,
-// as in a store, so readers never see a mix of generations. If the process dies, the folder keeps the former
-// generation, or the next start finishes the commit.
+// Copy is a local folder with the files of one generation of a distant store. A pull brings the folder to another
+// generation. The change is a commit, as in a store, so readers never see a mix of generations. If the process dies,
+// the folder keeps the former generation, or the next start finishes the commit.
 type Copy struct {
 	dir   string
 	opts  Options
@@ -183,8 +183,8 @@ func (c *Copy) StagedManifest() (*manifest.Manifest, []SnapshotFile, error) {
 // Has reports whether the published file at the path of f has the size and the hash of f.
 func (c *Copy) Has(f SnapshotFile) (bool, error) { return c.holds(c.dir, f) }
 
-// IsStaged reports whether an earlier attempt has left the complete file in the staging area. If so, it makes the file
-// durable, because the attempt may have died before it synced the file.
+// IsStaged reports whether an earlier attempt has left the complete file in the staging area. If the file is complete,
+// IsStaged syncs it, because the attempt may have died before its own sync.
 func (c *Copy) IsStaged(f SnapshotFile) (bool, error) {
 	staging := filepath.Join(c.dir, copyStaging)
 	isStaged, err := c.holds(staging, f)
@@ -290,8 +290,8 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 	return nil
 }
 
-// unwanted returns the files to remove: those of the former generation that are not in keep, and the mark of a copy
-// that becomes a store. It leaves files that no generation has named.
+// unwanted returns the files to remove: the existing files of the former generation that are not in keep, and copy.json
+// if a copy for readers becomes a store. Files that the former generation does not name stay.
 func (c *Copy) unwanted(keep map[string]bool) (paths []string, err error) {
 	if c.store && c.mark {
 		paths = append(paths, copyName)
@@ -330,7 +330,7 @@ func (c *Copy) putMark() error {
 	return err
 }
 
-// DropStaged removes the files in the staging area that an earlier attempt has left, except those that are wanted.
+// DropStaged removes the files in the staging area that an earlier attempt has left, except the wanted files.
 func (c *Copy) DropStaged(wanted []SnapshotFile) error {
 	keep := map[string]bool{}
 	for _, f := range wanted {

@@ -22,8 +22,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// damageStride is the number of bytes between two damaged places. A usual run damages about a hundred places of each
-// file, and .ci/long every byte.
+// damageStride is the number of bytes between two damaged places. A usual run damages about the given number of places
+// of each file, and .ci/long every byte.
 func damageStride(size, usual int) int {
 	if schematest.Times(0, 0, 1) == 1 {
 		return 1
@@ -34,8 +34,8 @@ func damageStride(size, usual int) int {
 	return max(1, size/usual)
 }
 
-// spoiled replaces a file by a file with other bytes. It does not write in place, because other stores may share the
-// file by a link.
+// spoiled replaces a file by a file with the given bytes. It does not write in place, because other stores may share
+// the file by a link.
 func spoiled(t testing.TB, path string, b []byte) {
 	t.Helper()
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -37,9 +37,10 @@ type StagedDay struct {
 	Lost    history.Lacks // counts that the stored rows had and this read lacks
 }
 
-// Stage stages a proven day. It always stages the day's coverage. It stages the rows only if they differ from the
-// stored rows, and the replies in this case or if the stored replies must be replaced. The parameter rows is nil if the
-// replies equal the stored replies. Unchanged rows keep their stored _first_seen_at, _changed_at and _run_id.
+// Stage stages a proven day. It always stages the day's coverage. It stages the rows if they differ from the stored
+// rows, or if the stored rows are damaged. It stages the new replies if it stages the rows, or if the stored replies
+// must be replaced. The parameter rows is nil if the new replies equal the stored replies. Unchanged rows keep their
+// stored _first_seen_at, _changed_at and _run_id.
 func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d StagedDay, err error) {
 	d.StagedChange = NewStagedChange()
 	account := r.store.Account()
@@ -93,9 +94,10 @@ func (p *DayRead) proves(stored *manifest.Day, rows *history.Day, runID string) 
 	return proven
 }
 
-// mustReplace reports whether the new replies replace the stored replies although the rows are equal. That is so if a
-// stored reply is lost, damaged or was decoded by older rules. It is also so if the new Meaning differs from the stored
-// Meaning, which must always describe the stored replies.
+// mustReplace reports whether the new replies replace the stored replies although the rows are equal. It returns true
+// if a stored reply is lost or damaged, if older rules decoded the stored replies, or if the new Meaning differs from
+// the stored Meaning. A stored Meaning must always describe the stored replies. If intact replies stay, mustReplace
+// drops the new replies.
 func (r *Replies) mustReplace(p DayRead, stored *manifest.Day) (bool, error) {
 	if account := r.store.Account(); p.Replayed || len(account.RawPages(r.day)) == 0 {
 		return false, nil

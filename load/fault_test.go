@@ -85,7 +85,7 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 	}, prepare, work)
 }
 
-// failEach is enumerate for the calls that pick returns, as numbers from 1.
+// failEach is like enumerate, but fails only the calls whose numbers, counted from 1, the function pick returns.
 func failEach(t *testing.T, st *sceneStores, name string, pick func(calls []string) []int,
 	prepare func(t testing.TB) (dir string, isNew *manifest.Manifest), work func(dir string, o Options) error) {
 	t.Helper()
@@ -200,7 +200,7 @@ func TestFaults_AnyCallOfARun(t *testing.T) {
 		func(dir string, o Options) error { return sceneSecond().do(t.Context(), dir, o) })
 }
 
-// preparedCommit is a store in which a run is about to commit, and a copy in which the commit record is in its place.
+// preparedCommit is a store in which a run has staged everything and is about to write its commit record.
 type preparedCommit struct {
 	dir    string // before the record is written
 	record commit.Record
@@ -265,8 +265,8 @@ func TestFaults_AnyCallOfACommit(t *testing.T) {
 	enumerate(t, st, "a commit", 1, p.copy, p.commit)
 }
 
-// TestFaults_AnyCallOfARecovery fails every call of a start that finishes another run's commit. That run has moved no
-// file, or half of its files.
+// TestFaults_AnyCallOfARecovery fails every call of a start that finishes another run's commit. That run has moved
+// none, half or all of its files.
 func TestFaults_AnyCallOfARecovery(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()

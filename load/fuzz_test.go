@@ -17,7 +17,8 @@ import (
 	"spendsync/schema"
 )
 
-// resealed returns a mutated text with a correct checksum. Otherwise fuzzing would test only the checksum.
+// resealed returns a mutated text with a correct checksum. Without a correct checksum, fuzzing would test only the
+// checksum.
 func resealed(text []byte) []byte {
 	text = bytes.Clone(text)
 	if hash := durable.FindSeal(text); hash != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestIntraday_KeepsEachReadOfAnOpenDay: a read of an open day adds a row for each campaign if the day's rows have
-// changed. A read without changes adds none, and neither does a read after the day is over.
+// changed. A read without changes adds no row. A read after the end of the day adds no row either.
 func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 	dir := quickDir(t)
 	open := schema.NewDate(2026, 11, 20)

@@ -33,7 +33,7 @@ type modelKey struct{ campaign, creative, source string }
 type modelRow struct {
 	spend          schema.Money
 	clicks         int64
-	first, changed schema.Instant // set only in the model of the warehouse, like run
+	first, changed schema.Instant // set only in the model of the warehouse, like lastRun
 	lastRun        string
 }
 
@@ -315,7 +315,7 @@ func (w *modelWorld) generation() int64 {
 	return m.Generation
 }
 
-// open opens the store as the next run does, and returns the published manifest.
+// open opens the store as the next run does, and returns the number of the published generation.
 func (w *modelWorld) open() int64 {
 	s, err := Open(context.Background(), w.dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
 	if err != nil {

@@ -23,10 +23,10 @@ import (
 // One rule decides. A partition is the rows of a model for an account, or for an account and a month. A partition is
 // made again if, and only if, the hash of its inputs differs from the hash in int.made. The inputs are the text of the
 // model and the state of everything that the model reads: for a stored table the hashes of the table's files, for
-// another model the hash of that model's rows. So if a new partition has the same rows as before, no model that reads
-// it is made again. Of the coverage, only the columns that the text names are inputs, because every run changes the
-// times of the last reads. The runs and steps of the ledger are not inputs: every run adds some, and their effect on a
-// day is in the day's coverage.
+// another model the hash of that model's rows. So if a partition is made again with equal rows, the models that read
+// the partition are not made again. Of the coverage, only the columns that the model's text names are inputs, because
+// every run changes the times of the last reads. The runs and steps of the ledger are not inputs: every run adds some,
+// and their effect on a day is in the day's coverage.
 type models struct {
 	*warehouse
 	views  map[string]duck.View
@@ -188,7 +188,7 @@ func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// addCoverage adds to the hash those columns of an account's coverage that the text names.
+// addCoverage adds columns of an account's coverage to the hash: the columns whose names occur in a model's text.
 func (m *models) addCoverage(h hash.Hash, text, account string) {
 	if _, ok := m.days[account]; !ok {
 		var rows []map[string]json.RawMessage
@@ -217,7 +217,7 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 		for _, owner := range []string{"", account} {
 			fmt.Fprintln(h, m.content(duck.ModelPartition{Model: name, Account: owner}))
 		}
-		if v.ByMonth { // partitions of a model by months follow from the days' files
+		if v.ByMonth { // its partitions by month are made from the days' files
 			m.addFiles(h, schema.SpendDaily.Name, account, month)
 		}
 	case isModel:

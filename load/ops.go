@@ -19,9 +19,9 @@ func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 	return stageOps(n.area, schema.Coverage, coverage, n.whoseRows())
 }
 
-// opsLoads stages the other tables of schema ops from the manifest and the ledger. The rows of lasting facts and of
-// changed files are replaced. Runs and steps are appended, but for a DuckDB file that is built from nothing all of them
-// are read from the ledger.
+// opsLoads stages the tables of schema ops, except the coverage, from the manifest and the ledger. The rows of lasting
+// facts and of changed files are replaced. Runs and steps are appended. If the DuckDB file is built from nothing, all
+// runs and steps are read from the ledger.
 func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
 	var unread []schema.EntityRead
@@ -82,7 +82,7 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 			baseFiles = n.baseFiles(name)
 		}
 		for path, f := range a.Files {
-			if f.Kind == manifest.KindDuckDB { // ops.file is in this file, and cannot state the file's own hash
+			if f.Kind == manifest.KindDuckDB { // the file contains ops.file, so ops.file cannot hold its hash
 				continue
 			}
 			if baseFiles[path] == nil || *baseFiles[path] != *f {

@@ -24,7 +24,7 @@ import (
 //
 // The rules are the worst that POSIX allows. Syncing a file does not sync its name, and syncing a folder does not sync
 // its own name. Names may become durable in any order. A file that was not synced may be empty, torn or zeros. Only a
-// rename is atomic: the file never lacks both names.
+// rename is atomic: the file keeps at least one of the two names.
 type frailFiles struct {
 	lazyFiles
 	root   string // contains all paths, and is durable
@@ -232,7 +232,7 @@ func (f *frailFile) Sync() error {
 		return nil // the folder is durable
 	}
 	return f.d.do("sync", f.path, func() error {
-		if f.n == nil { // DuckDB has created it
+		if f.n == nil { // DuckDB has created the file
 			folder, name := f.d.parent(f.path)
 			f.n = f.d.seen(f.path, folder, name)
 		}
@@ -287,7 +287,7 @@ func survivors(r *rand.Rand) []survivor {
 // afterPowerLoss writes the surviving files into a new folder.
 func (d *frailFiles) afterPowerLoss(t testing.TB, s survivor, to string) {
 	t.Helper()
-	came := map[[2]any]bool{} // renamed files, by folder and name
+	came := map[[2]any]bool{} // the surviving new names, by folder and name
 	names := map[*frailNode]map[string]*frailNode{}
 	var folders func(n *frailNode)
 	known := map[*frailNode]bool{}
@@ -360,8 +360,10 @@ func (d *frailFiles) afterPowerLoss(t testing.TB, s survivor, to string) {
 	write(d.top, to)
 }
 
-// powerLosses tries each survivor after every call that changes something. The next start must find the old or the new
-// generation complete. It must find the new generation if the run was told that it was published.
+// powerLosses tries each survivor after each n-th call that changes something (n is the parameter every), after the
+// calls for the commit record, and after the first call of each kind. The next start must find the old or the new
+// generation complete. If *promised is set, the run was told of its publication, so the next start must find the new
+// generation.
 func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every int, promised *bool) (tried *int) {
 	t.Helper()
 	tried = new(int)
@@ -527,8 +529,7 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 }
 
 // TestPowerLoss_InQuarantine loses power at every moment while a day is put into quarantine, replaced there and
-// removed. Every about.json that survives has all its replies, even if the newest name in a folder is the only one that
-// survives.
+// removed. Every about.json that survives has all its replies, even if only the newest name in each folder survives.
 func TestPowerLoss_InQuarantine(t *testing.T) {
 	schematest.Long(t)
 	t.Parallel()
@@ -584,8 +585,8 @@ func TestPowerLoss_InQuarantine(t *testing.T) {
 	}
 }
 
-// TestPowerLoss_FindsMissingSyncs tests the tests: if the syncs of folders or those of files are left out, powerLosses
-// must find a loss.
+// TestPowerLoss_FindsMissingSyncs tests the tests: if the syncs of folders or of files are left out, a survivor must
+// lose data.
 func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
 	t.Parallel()
 	st := scene(t)

@@ -15,12 +15,13 @@ import (
 	"spendsync/schema"
 )
 
-// Preview describes a generation before it is published. From it the caller makes the record of the run and decides its
-// exit code.
+// Preview describes a generation before it is published. The caller uses it to make the record of the run and to decide
+// the run's exit code.
 type Preview struct {
 	Generation int64
 	Coverage   []schema.DayCoverage // of this account
-	// NewlyLost are days that can never be known in full and that no earlier run has reported.
+	// NewlyLost are the lost days that no earlier run has reported. A day is lost if the service can no longer report
+	// it in full.
 	NewlyLost []schema.Date
 	// Notes are all notes of this account about differences, accepted or not, see [manifest.Note].
 	Notes []manifest.Note

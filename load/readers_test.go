@@ -23,8 +23,8 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// uniform does a run in which all rows of all days have the same spend. A reader that finds two amounts has seen a mix
-// of generations.
+// uniform returns a run in which all rows of all days have the same spend. A reader that finds two amounts has seen a
+// mix of generations.
 func uniform(n int) sceneRun {
 	r := sceneRun{id: fmt.Sprintf("run%05d", n), at: now.Add(time.Duration(n) * time.Minute), used: int64(n),
 		days: map[schema.Date][]schema.Spend{}}

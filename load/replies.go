@@ -13,8 +13,8 @@ import (
 	"spendsync/schema"
 )
 
-// Replies manages the replies of one day: the stored ones, and the new ones that a run puts into its area. A Replies is
-// for one goroutine; several days may be read concurrently.
+// Replies manages the replies of one day: the stored replies, and the new replies that a run puts into its area. A
+// Replies is for one goroutine; several days may be read concurrently.
 type Replies struct {
 	store *Store
 	area  *Area
@@ -72,7 +72,7 @@ func (r *Replies) Put(page int, body []byte, rows int64, fingerprint string) err
 	return nil
 }
 
-// place returns the file of a new reply.
+// place returns the path of a new reply's content.
 func (r *Replies) place(path string) string {
 	if r.same[path] {
 		return filepath.Join(r.store.dir, path)
@@ -123,7 +123,7 @@ func (r *Replies) DropPages(first, end int) error {
 }
 
 // Quarantine puts the new replies into quarantine and, after them, the refused reply. stored is false if the store
-// keeps no replies, or if no reply came.
+// keeps no replies, or if there is neither a reply nor a refusal.
 func (r *Replies) Quarantine(d quarantine.Day, refused []byte) (stored bool, err error) {
 	s := r.store
 	if !s.opts.KeepRaw || len(r.read) == 0 && refused == nil && d.Refusal == nil {

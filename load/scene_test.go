@@ -182,7 +182,7 @@ func (g *staging) stage(ctx context.Context, replies *Replies, p DayRead, rows *
 	return err
 }
 
-// record returns the record of the run, with its generation.
+// record returns the record of the run, without the generation, which the function publish adds.
 func (r sceneRun) record() RunRecord {
 	at := schema.InstantOf(r.at)
 	return RunRecord{
@@ -425,7 +425,7 @@ func checkScene(t testing.TB, dir string) {
 	}
 }
 
-// contentOf returns the files and days of a generation as text, except values that depend on the run that published it.
+// contentOf returns the files and days of a generation as text, except values that differ from run to run.
 func contentOf(t testing.TB, m *manifest.Manifest) string {
 	t.Helper()
 	var b strings.Builder
@@ -516,7 +516,8 @@ func (st *sceneStores) readersSee(t testing.TB, dir string, generations []*manif
 }
 
 // settled opens a disturbed store. The store must be intact and of the old or the new generation, and one clean run
-// must bring it into the state of a store that was never disturbed. States that were tested before are skipped.
+// must bring it into the state of a store that was never disturbed. The clean run is left out if an equal state was
+// tested before.
 func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
 	t.Helper()
 	ctx := context.Background()

@@ -35,7 +35,7 @@ type SnapshotFile struct {
 	Bytes  int64
 	SHA256 string
 
-	text []byte // the content of manifest.json, because the file may be replaced at any time
+	text []byte // the content of manifest.json, which may be replaced at any time; nil: the file is read
 }
 
 // ReadSnapshot returns the files of the published generation.
@@ -88,8 +88,8 @@ func newSnapshot(dir string, m *manifest.Manifest, text []byte) *Snapshot {
 // Root returns manifest.json, whose hash identifies the generation.
 func (s *Snapshot) Root() SnapshotFile { return s.Files[len(s.Files)-1] }
 
-// Open opens a file of the snapshot. If the file's content differs from that of the generation, reading fails with
-// [ErrMoved] before the last bytes are delivered.
+// Open opens a file of the snapshot. If the file's content differs from the content in the generation, reading fails
+// with [ErrMoved] before the last bytes are delivered.
 func (s *Snapshot) Open(f SnapshotFile) (io.ReadCloser, error) {
 	if f.text != nil {
 		return io.NopCloser(newHashed(f, bytes.NewReader(f.text))), nil
@@ -106,8 +106,8 @@ func (s *Snapshot) Open(f SnapshotFile) (io.ReadCloser, error) {
 	}{newHashed(f, file), file}, nil
 }
 
-// Moved explains an [ErrMoved]. If the store has published since, or is publishing now, Moved returns nil, and another
-// attempt makes sense. Otherwise it returns the damage.
+// Moved returns the cause of an [ErrMoved]. If the store has published since, or is publishing now, Moved returns nil,
+// and another attempt makes sense. Otherwise it returns the damage.
 func (s *Snapshot) Moved(err error) error {
 	now, readErr := ReadSnapshot(s.dir)
 	if readErr != nil {

@@ -85,7 +85,7 @@ func (s *Store) Close() error { return durable.Storage(s.lock.Close()) }
 func (s *Store) Manifest() *manifest.Manifest { return s.base }
 
 // Account returns this account's part of the generation. For a new account it returns an empty account, whose first day
-// is the first day that the report reaches now.
+// is the oldest day that the service's report covers today.
 func (s *Store) Account() *manifest.Account {
 	if s.base == nil || s.base.Accounts[s.account] == nil {
 		return manifest.NewAccount(schema.DateOf(s.opts.Now()) - schema.ReachDays)
@@ -111,7 +111,8 @@ func (s *Store) NamesOf(advertiser string) (names []string, err error) {
 	return names, nil
 }
 
-// recover finishes or removes what dead runs have left, and reads the published generation.
+// recover finishes the commit of a dead run, removes the staged files of this account's dead runs, and reads the
+// published generation.
 func (s *Store) recover(ctx context.Context) error {
 	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if err != nil {
@@ -226,8 +227,8 @@ func dropDeadStaging(s *Store) error {
 	return nil
 }
 
-// FindSetBack returns the damage of a store that was set back to an older generation; nil if it was not. Every command
-// that publishes refuses such a store. FindSetBack compares names and sizes of files, and takes no lock.
+// FindSetBack returns the damage of a store that was set back to an older generation; nil if the store is current.
+// Every command that publishes refuses such a store. FindSetBack compares names and sizes of files, and takes no lock.
 func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	files, err := manifest.FilesIn(durable.OS, dir)
 	if err != nil {

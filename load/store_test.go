@@ -158,7 +158,7 @@ func query(t *testing.T, dir, q string) string {
 	return strings.Join(out, "\n")
 }
 
-// fileHashes returns the hashes of the published Parquet files and replies, by path.
+// fileHashes returns the SHA-256 of the files below the given folders, by path.
 func fileHashes(t *testing.T, dir string, under ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -199,7 +199,7 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	today := schema.DateOf(r.at)
 	only := map[schema.Date][]schema.Spend{today: {schematest.SpendRow(today, "S1", 1)}}
 	r.mustSync(only)
-	// 33 days were in reach of the first run, which stored two of them; three more days have passed since.
+	// 33 days were in reach of the first run, which stored two of them; three later days have left the reach, too.
 	if got := len(r.preview.NewlyLost); got != 34 {
 		t.Errorf("%d days newly lost, want 34: %v", got, r.preview.NewlyLost)
 	}

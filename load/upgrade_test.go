@@ -88,8 +88,8 @@ func TestUpgrade_WritesFilesAgain(t *testing.T) {
 	}
 }
 
-// TestUpgrade_AddsAColumn: if a later version adds a column to a table, the files of an older store get it with NULL,
-// and the first value that is read completes the current version.
+// TestUpgrade_AddsAColumn: if a later version adds a column to a table, the files of an older store get the column with
+// NULL, and the first value that is read completes the current version.
 func TestUpgrade_AddsAColumn(t *testing.T) {
 	for _, table := range []*schema.Table{schema.CampaignHistory.Table} {
 		t.Run(table.Name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestUpgrade_AddsAColumn(t *testing.T) {
 	}
 }
 
-// takeBack turns a store of this version into one of the oldest version, in which a table lacks one column.
+// takeBack turns a store of this version into a store of the oldest version, in which a table lacks one column.
 func takeBack(t *testing.T, dir string, table *schema.Table, column string) {
 	t.Helper()
 	m, err := manifest.Read(dir)

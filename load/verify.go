@@ -121,8 +121,9 @@ type verifier struct {
 	report Verification
 }
 
-// nameRepairs sets the repair of each damage. A day can be made again from its replies, and a reply can be read again
-// while the service still has the reply's day. All other damage needs a backup.
+// nameRepairs corrects the repairs of damages that depend on the rest of the store. A day can be made again only if it
+// has replies. A reply can be read again while the service still has the reply's day. If the store was set back, every
+// other damage refers to the repair of that.
 func (v *verifier) nameRepairs() {
 	for _, d := range v.report.Damages {
 		if v.setBack != nil && d != v.setBack {
@@ -163,7 +164,7 @@ func (v *verifier) recordDamage(err error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	isSame := func(o *durable.Damage) bool { return o.Path == d.Path && o.What == d.What }
-	// A damaged reply is reported when its bytes are checked, and again when its day is.
+	// A damaged reply is reported when its bytes are checked, and again when its day is checked.
 	if !slices.ContainsFunc(v.report.Damages, isSame) {
 		v.report.Damages = append(v.report.Damages, d)
 	}
@@ -301,8 +302,8 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	return nil
 }
 
-// strayFiles records two kinds of files: those that the manifest does not name although a glob would match them, and
-// those that are newer than the manifest.
+// strayFiles records two kinds of files: files that the manifest does not name although a glob would match them, and
+// files newer than the manifest.
 func (v *verifier) strayFiles() error {
 	files, err := manifest.FilesIn(v.opts.disk, v.dir)
 	if err != nil {

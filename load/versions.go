@@ -18,7 +18,8 @@ type versioned struct {
 	// upgrade returns a writer of the file's rows with the columns of this version, and the memory to store with these
 	// rows.
 	upgrade func(d durable.Disk, path string, was history.Memory) (rowsWriter, history.Memory, error)
-	// confirmed sets, in the map into, when each current version was last confirmed according to version 11's memory.
+	// confirmed adds to the map into the time when each current version was last confirmed. The times come from the
+	// memory of version 11 of the tables.
 	confirmed func(d durable.Disk, path string, was history.Memory, into history.Readings) error
 	// check verifies that the published versions are consistent.
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error

@@ -18,8 +18,8 @@ type warehouseCheck struct {
 	manifest *manifest.Manifest
 	// changed are the days whose rows are summed, by account; nil: all days.
 	changed map[string]map[schema.Date]bool
-	// keys means that keys that occur twice on a day are looked for as well. A publication can leave keys unset: the
-	// loaded files have unique keys, and the number of rows is compared.
+	// keys means that the check also looks for keys that occur twice on a day. A publication can leave keys unset: the
+	// loaded files have unique keys, and the numbers of rows are compared.
 	keys bool
 }
 
@@ -46,7 +46,7 @@ func (c warehouseCheck) content(ctx context.Context, w *duck.Warehouse) error {
 }
 
 // counts compares the number of rows of every table and account with the manifest. It returns the counts of spend_daily
-// by day, so that its rows, by far the most, are counted once.
+// by day, so that the rows of this table, the largest by far, are counted only once.
 func (c warehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map[duck.AccountDay]int64, err error) {
 	want := map[[2]string]int64{}
 	accounts := c.manifest.AccountNames()
