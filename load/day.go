@@ -19,7 +19,7 @@ import (
 type DayRead struct {
 	ReadAt schema.Instant // when the proven read started
 	manifest.ReadOutcome
-	// Names returns the names of campaigns, by ID. Rows of campaigns without a name there keep their stored name. Names
+	// Names returns the names of campaigns, by ID. Rows of campaigns that the map lacks keep their stored name. Names
 	// is called only if the day's file is written. If Names is nil, no name is known.
 	Names func() map[string]string
 	// Replayed means that the rows were made from the stored replies. The service was not asked, so the replay does not

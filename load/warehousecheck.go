@@ -207,7 +207,7 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 	compareFiles := func(t *schema.Table, columns, from string, damage *durable.Damage) error {
 		files := parquetFiles(m, dir, t)
 		if len(files) == 0 {
-			return nil // counts has compared its rows
+			return nil // the function counts has compared the rows
 		}
 		return sameRows(ctx, w, columns, from, duck.FilesSQL(files), damage)
 	}

@@ -49,8 +49,8 @@ func (m *Manifest) Coverage(account string) []schema.DayCoverage {
 	return nil
 }
 
-// DaysUntilUnreachable returns on how many days, from today on, the report can still be asked for day d. It is less
-// than [schema.DaysUntilUnreachable] if the service refuses the last days of its reach.
+// DaysUntilUnreachable returns the number of days, counted from today, on which the service can still be asked for day
+// d. The number is less than [schema.DaysUntilUnreachable] if the service refuses the oldest days of its reach.
 func (a *Account) DaysUntilUnreachable(d, today schema.Date) int64 {
 	left := schema.DaysUntilUnreachable(d, today)
 	if a.Reach > 0 {
@@ -103,7 +103,7 @@ func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 // numbers of the day, and only differences from such a read are restatements.
 func (k *Day) WasOver(d schema.Date) bool { return !k.LastReadAt.Time().Before(d.End()) }
 
-// NewlyLost returns the days that can no longer be read in full and that no run has reported yet.
+// NewlyLost returns the lost days that no run has reported yet. A day is lost if it can no longer be read in full.
 func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	var lost []schema.Date
 	for _, c := range a.Coverage(account, now) {
@@ -117,8 +117,8 @@ func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	return lost
 }
 
-// CheckRows returns an error if the sums or the hash of the day differ from those of k. The hash is compared only if
-// isHashed is set, because older versions of the tables computed the hash in another way.
+// CheckRows returns an error if the sums or the hash of the day differ from the sums or the hash in k. The hash is
+// compared only if isHashed is set, because older versions of the tables computed the hash in another way.
 func (k *Day) CheckRows(day *history.Day, isHashed bool) error {
 	if sums := day.Sums(); sums != k.Sums {
 		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, k.Sums)

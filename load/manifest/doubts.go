@@ -82,14 +82,14 @@ func (k *Day) sumDoubt() (d Doubt, differs bool) {
 			k.Sums.Clicks.V, k.ControlTotal.Spend.V, k.ControlTotal.Clicks.V)}, true
 }
 
-// isFarBelow reports whether the rows add up to less than three quarters of the service's own sum, which no tax or fee
-// explains.
+// isFarBelow reports whether the rows add up to less than three quarters of the service's own sum, a difference that no
+// tax or fee explains.
 func (k *Day) isFarBelow() bool {
 	total := k.ControlTotal.Spend.V
 	return k.Control == schema.ControlDiffers && total > 0 && k.Sums.Spend < total/4*3
 }
 
-// partialWhy returns the reason why the stored day d is partial, or "" if it is not.
+// partialWhy returns the reason why the stored day d is partial, or "" if the day is not partial.
 func (k *Day) partialWhy(d, today schema.Date) string {
 	switch {
 	case k.Refused > 0:
@@ -107,7 +107,7 @@ func (k *Day) partialWhy(d, today schema.Date) string {
 // NotOver is the reason for a partial day that no run has read since the day's end.
 const NotOver = "last read before the day was over"
 
-// percent returns part/of in percent, rounded up.
+// percent returns part/total in percent, rounded up.
 func percent(part, total int64) int64 {
 	if total <= 0 {
 		return 100

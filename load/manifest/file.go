@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// Batches is [parquet.Batches] of a published file, after checking the file's bytes.
+// Batches checks the bytes of a published file, and then reads the file with [parquet.Batches].
 func Batches[R any](disk durable.Disk, dir, path string, info *File, t schema.TableOf[R],
 	columns ...string) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {

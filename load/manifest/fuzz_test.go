@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzAccount: an account file with any content and a correct hash is either loaded or refused with an error that names
-// it. A loaded account names no path outside of the store, and is unchanged after it was encoded and decoded.
+// the file. A loaded account names no path outside of the store, and can be encoded again.
 func FuzzAccount(f *testing.F) {
 	good, err := large().Encode()
 	if err != nil {

@@ -85,7 +85,7 @@ func refusedKey(r *schema.RefusedRow) string {
 
 func unknownKey(r *schema.UnknownField) string { return r.Stream + "\x00" + r.Path }
 
-// applyFacts updates the lists of lasting facts that the change has sightings for.
+// applyFacts updates each list of lasting facts for which the change has sightings.
 func (a *LastingFacts) applyFacts(c Change, run Head) {
 	count := func(table string, more int64) {
 		if more > 0 || a.MoreFacts[table] > 0 {

@@ -117,7 +117,7 @@ func linesOf(path string, r io.Reader) iter.Seq2[[]byte, error] {
 }
 
 // eachLine calls the function each with every line of a ledger, as text and decoded. Unknown fields are ignored, so
-// that an older binary can read the lines of a newer one.
+// that an older binary can read the lines of a newer binary.
 func eachLine(path string, r io.Reader, each func([]byte, *ledgerLine) error) error {
 	n := 0
 	for line, err := range linesOf(path, r) {
@@ -258,8 +258,8 @@ func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha strin
 }
 
 // EventsOf copies the events of a version 11 ledger file, which are runs, steps and reported lost days, into a durable
-// file at the path to. For each day it returns the refused rows that the last run with refused rows of the day
-// recorded.
+// file at the path to. For each day it returns the refused rows from the last run that recorded refused rows of the
+// day.
 func EventsOf(d durable.Disk, dir, path, to string) (refused map[schema.Date][]schema.RefusedRow, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil || f == nil {

@@ -80,8 +80,8 @@ type Account struct {
 	// Ask is from version 11 of the tables. It is ignored.
 	Ask any `json:"report_ask,omitzero"`
 
-	// Reach is the number of days before today for which the service still answers, if it refuses days of the report
-	// that its description allows. 0: the service refuses none of these days.
+	// Reach is the number of days before today for which the service still answers. It is set only if the service
+	// refuses days of the report that its description allows; 0: the service refuses no such day.
 	Reach int `json:"reach,omitzero"`
 
 	// Notes are the differences that runs have seen lately, sorted by name.
@@ -94,12 +94,12 @@ type Account struct {
 	// EventsOnly means that the ledger files contain only runs, steps and reported lost days. Version 11 of the tables
 	// also wrote all lasting facts for each run.
 	EventsOnly bool `json:"ledger_events_only,omitempty"`
-	// Memory is the memory of each table of versions, by table name.
+	// Memory has the [history.Memory] of each table of versions, by table name.
 	Memory map[string]history.Memory `json:"memory,omitempty"`
 	// Pinned is the advertiser account that the API key acted on in the first run.
 	Pinned string `json:"pinned_account,omitempty"`
-	// Settled are the campaigns that were read completely after they had been archived, which is final. They need not
-	// be read again.
+	// Settled are the archived campaigns that were read completely since they were archived. Archiving is final, so
+	// these campaigns need not be read again.
 	Settled []string `json:"settled_campaigns,omitempty"`
 	// SettledTables is the version of the settings tables for which the Settled campaigns were read. Later versions
 	// have columns that were not read for these campaigns.
@@ -120,7 +120,7 @@ type ControlTotal struct {
 
 // Day describes a proven day.
 type Day struct {
-	FirstReadAt schema.Instant `json:"first_read_at"` // when the first proven read began
+	FirstReadAt schema.Instant `json:"first_read_at"` // when the first proven read started
 	LastReadAt  schema.Instant `json:"last_read_at"`  // when the last proven read started
 	Reads       int64          `json:"reads"`
 	RunID       string         `json:"run_id"` // of the last proven read
@@ -149,13 +149,13 @@ type Meaning struct {
 	Rounded int `json:"rounded,omitzero"` // amounts that had more than six decimals
 	// Refused is the number of rows in the replies that could not be stored. The day is partial until a read has none.
 	Refused int64 `json:"refused_rows,omitzero"`
-	// Unread is the number of rows that are stored with a NULL for a measure that could not be read. Its JSON name is
-	// from a time when this was possible only for conversions.
+	// Unread is the number of rows that are stored with a NULL for a measure that could not be read. The JSON name is
+	// from a time when only conversions could be unreadable.
 	Unread int64 `json:"unread_conversions,omitzero"`
 	// UnreadForms counts the rows of Unread by measure and form of the value, for example clicks.boolean.
 	UnreadForms map[string]int64 `json:"unread_form_rows,omitempty"`
-	// OldForms are the names of such forms for a day that an earlier version stored. That version did not count rows by
-	// form.
+	// OldForms are the forms of unreadable values of a day that an earlier version stored. That version did not count
+	// rows by form.
 	OldForms []string `json:"unread_forms,omitempty"`
 	// Pieces are the questions that the replies answer, if the day was read campaign by campaign.
 	Pieces []schema.Piece `json:"pieces,omitempty"`

@@ -159,8 +159,8 @@ func TestDecode_RefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-// TestGrownLedgers: GrownLedgers returns the accounts, sorted, whose newest ledger file differs from the published one.
-// It leaves out loaded accounts.
+// TestGrownLedgers: GrownLedgers returns the accounts, sorted, whose newest ledger file differs from its published
+// size. It leaves out loaded accounts.
 func TestGrownLedgers(t *testing.T) {
 	dir, m := t.TempDir(), New()
 	file := func(account, month string) string { return "ledger/account=" + account + "/" + month + ".jsonl" }

@@ -180,10 +180,13 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	return notes
 }
 
-// stays reports whether a note is kept although this run has not seen the difference. An accepted day is kept as long
-// as the day is partial or doubtful. Any other accepted note is kept until the acceptance is taken back. A note about
-// the operator's files is kept until the files are read without the difference. Of the notes that are not accepted,
-// those about days are not kept, and the others are kept for a week.
+// stays reports whether a note is kept although this run has not seen the difference:
+//
+//   - The note of an accepted day stays as long as the day is partial or doubtful.
+//   - Any other accepted note stays until the acceptance is taken back.
+//   - A note about the operator's files stays until a run reads the files without the difference.
+//   - Any other note about days ends at once.
+//   - All other notes stay for a week.
 func (a *Account) stays(n Note, at schema.Instant) bool {
 	if day, err := schema.ParseDate(n.Name); err == nil {
 		k := a.Days[day]

@@ -26,9 +26,9 @@ func TestNote_Stands(t *testing.T) {
 	}
 }
 
-// TestAccount_See: a note counts the runs that saw it, and keeps its first time and its acceptance. If it is not seen
-// again, it lasts for a week or, if accepted, until it is taken back. A note about days, or about the operator's files,
-// ends as soon as the difference is gone.
+// TestAccount_See: a note counts the runs that saw it, and keeps its first time and its acceptance. If no run sees it
+// again, it lasts for a week or, if accepted, until the acceptance is taken back. A note about days, or about the
+// operator's files, ends as soon as the difference is gone.
 func TestAccount_See(t *testing.T) {
 	at := schema.InstantOf(schema.NewDate(2026, 3, 9).Start())
 	ago := func(d time.Duration) schema.Instant { return schema.InstantOf(at.Time().Add(-d)) }

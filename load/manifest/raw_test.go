@@ -40,8 +40,8 @@ func bomb(t *testing.T, sized bool) []byte {
 	return b.Bytes()
 }
 
-// TestRawPage_UnpacksNoMoreThanRecorded: a replaced reply is damage by its hash before it is decompressed. If the
-// manifest has the hash of the replaced reply, it is decompressed only up to the size that the manifest allows.
+// TestRawPage_UnpacksNoMoreThanRecorded: a reply with another hash is damage, and is not decompressed. A reply with the
+// published hash is decompressed only up to the size that the manifest allows.
 func TestRawPage_UnpacksNoMoreThanRecorded(t *testing.T) {
 	dir, sized, unsized := t.TempDir(), bomb(t, true), bomb(t, false)
 	z, err := zstd.NewWriter(nil)

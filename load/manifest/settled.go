@@ -2,8 +2,8 @@ package manifest
 
 import "spendsync/schema"
 
-// SettledCampaigns returns the campaigns that need not be read again. There are none if the tables have gained columns
-// since these campaigns were read.
+// SettledCampaigns returns the campaigns that need not be read again. If the tables have gained columns since these
+// campaigns were read, it returns nil.
 func (a *Account) SettledCampaigns() []string {
 	if a.SettledTables < settingsTables() {
 		return nil
