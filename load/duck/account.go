@@ -76,7 +76,7 @@ func (w *Warehouse) WriteAccount(ctx context.Context, path, account string) erro
 	if err != nil {
 		return err
 	}
-	// Rows of int.made without an account are about the whole file.
+	// Rows of int.made without an account belong to all accounts.
 	condition := " WHERE account_id IN ('', " + schema.QuoteText(account) + ")"
 	attach := fmt.Sprintf("ATTACH %s AS one", schema.QuoteText(path))
 	write := []string{fmt.Sprintf("%s (BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0')", attach, blockSize),

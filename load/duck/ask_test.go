@@ -65,7 +65,7 @@ func fileHashes(t *testing.T, dir string) map[string]string {
 	return hashes
 }
 
-// asked is a result with its rows.
+// asked runs a query and returns the result, which is closed when the test ends.
 func asked(t *testing.T, dir, q string) *Result {
 	t.Helper()
 	r, err := Ask(t.Context(), dir, Query{SQL: q}, Options{})
@@ -167,8 +167,8 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 	}
 }
 
-// TestAsk_KnowsEveryFunctionOfTheEngine lists the engine's table functions, so that somebody must decide about each
-// function that a new engine adds. Until then the function is refused.
+// TestAsk_KnowsEveryFunctionOfTheEngine: each table function of the engine is refused unless tableFunctions allows it.
+// That includes functions that a new version of the engine adds.
 func TestAsk_KnowsEveryFunctionOfTheEngine(t *testing.T) {
 	schematest.Long(t) // changes only with the engine's version
 	dir := t.TempDir()

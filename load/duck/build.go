@@ -37,7 +37,7 @@ func Build(ctx context.Context, path string, empty bool, loads []ReplacePartitio
 }
 
 // blank caches the bytes of the file from [makeBlank]. Creating such a file takes longer than filling it with the rows
-// of a small account, and the tests need a thousand of them.
+// of a small account, and the tests need a thousand such files.
 var blank sync.Map // "" -> []byte
 
 // makeBlank creates a DuckDB file with all tables and no rows.

@@ -71,7 +71,8 @@ func countDays(n int) string {
 	return fmt.Sprintf("%d days", n)
 }
 
-// CaveatLines returns a paragraph for each account. If there are several accounts, each paragraph begins with a name.
+// CaveatLines returns a paragraph for each account. If there are several accounts, each paragraph begins with the name
+// of its account.
 func CaveatLines(all []Caveats) (lines []string) {
 	for _, f := range all {
 		text := f.String()

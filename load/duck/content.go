@@ -90,8 +90,8 @@ func (w *Warehouse) MostOfAKey(ctx context.Context, account string, d schema.Dat
 	return most, nil
 }
 
-// RowsHash returns a hash over columns of all rows of a FROM clause. It adds up DuckDB's hashes of the rows, so it does
-// not depend on their order.
+// RowsHash returns a hash over columns of all rows of a FROM clause. It adds up DuckDB's hashes of the rows, so the
+// order of the rows does not matter.
 func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash string, err error) {
 	q := "SELECT coalesce(sum(hash(" + columns + ")::HUGEINT), 0)::VARCHAR FROM " + from
 	err = w.WithMemory(ctx, func() error {
@@ -103,7 +103,7 @@ func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash st
 	return hash, err
 }
 
-// Unproven is an account without stored proof that the report of the account is its own.
+// Unproven is an account without stored proof that its report and its API key belong to the same advertiser account.
 type Unproven struct {
 	Account   string `json:"account"`
 	Days      int64  `json:"days"`      // unproven days of the report
@@ -112,8 +112,8 @@ type Unproven struct {
 }
 
 // Unproven returns the accounts with unproven days of the report. A day is proven if a chain of shared days and
-// campaigns connects it to a campaign that the account's API has returned. All days are proven if the first run that
-// stored rows recorded a proof of identity. A proof of a later run does not count, because it may rest only on the
+// campaigns connects the day to a campaign that the account's API has returned. All days are proven if the first run
+// that stored rows recorded a proof of identity. A proof of a later run does not count, because it may rest only on the
 // stored days.
 func (w *Warehouse) Unproven(ctx context.Context) (unproven []Unproven, err error) {
 	report := schema.SpendDaily.Table
@@ -142,8 +142,8 @@ func (w *Warehouse) Unproven(ctx context.Context) (unproven []Unproven, err erro
 	return unproven, nil
 }
 
-// NewestRun returns the run that published the newest generation in the DuckDB file at path. The file need not be the
-// one that the manifest names.
+// NewestRun returns the run that published the newest generation in the DuckDB file at path. The manifest need not name
+// this file.
 func NewestRun(ctx context.Context, path string, o Options) (run schema.Run, err error) {
 	w, err := OpenPublished(ctx, path, o)
 	if err != nil {

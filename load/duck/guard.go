@@ -125,7 +125,7 @@ func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
 // prepare makes the engine check the unmodified query without running it.
 func (r *Result) prepare(q Query) error {
 	return r.s.conn.Raw(func(c any) error {
-		// PrepareContext would run all but the last of several statements. Prepare refuses them.
+		// PrepareContext would run all but the last of several statements. Prepare refuses several statements.
 		s, err := c.(*duckdb.Conn).Prepare(q.SQL)
 		if err != nil {
 			return queryErr(err, true)

@@ -10,7 +10,7 @@ import (
 )
 
 // ReplacePartition replaces rows of one table: the rows of a day, the rows of an account, or the new rows of a table
-// that only grows. Rows get into the tables of the file in no other way.
+// that only grows. All rows in the tables of the file come from such replacements.
 type ReplacePartition struct {
 	Table *schema.Table
 	Where string   // condition on the rows to delete; empty: none

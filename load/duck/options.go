@@ -22,7 +22,7 @@ type Options struct {
 	Dir         string       // the only folder that DuckDB may reach while it builds or checks
 	TempDir     string       // the folder for data that exceeds memory; empty: next to the file
 
-	keepOrder bool   // rows keep their order, which loading does not need and results do
+	keepOrder bool   // rows keep their order: results need this, loading does not
 	attach    string // a file to open read-only before the engine is locked
 	maxSpill  string // limit for data in TempDir, written like Memory; empty: none
 	unlocked  bool   // the engine may get more memory or threads later

@@ -12,8 +12,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// Session runs our own queries on the published DuckDB file. It differs from [Ask] in that it does not check the
-// queries first. All results are from the generation that was published when the session started.
+// Session runs our own queries on the published DuckDB file. Unlike [Ask], it does not check the queries first. All
+// results are from the generation that was published when the session started.
 type Session struct {
 	conn    *sql.Conn
 	stop    func() error

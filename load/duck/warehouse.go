@@ -70,8 +70,8 @@ const blockSize = 64 << 10
 const withoutLog = "RECOVERY_MODE no_wal_writes"
 
 // create creates the file at path with all tables. It sets the storage version because in older versions the statistics
-// of each column take 3 KB. That is a fifth of a file of 300,000 rows, which every opening reads and every publication
-// copies.
+// of each column take 3 KB. These statistics would be a fifth of a file of 300,000 rows, and every opening reads them
+// and every publication copies them.
 func create(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	w, err := open(ctx, path, o, fmt.Sprintf("BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0', %s", blockSize, withoutLog))
 	if err != nil {
