@@ -41,15 +41,15 @@ type storage interface {
 	open(ctx context.Context, name string) (io.ReadCloser, object, error)
 	// write writes an object, or nothing if the content cannot be read completely.
 	write(ctx context.Context, name string, c content) error
-	// replace writes an object if the present object has the given tag. If the tag is empty, it writes the object if
-	// there is no present object. Otherwise it returns errChanged. It returns errUnguarded if the storage does not
-	// support such conditions.
+	// replace writes an object on the condition that the present object has the given tag; an empty tag means that
+	// there is no present object. If the condition does not hold, replace returns errChanged. If the storage does not
+	// support conditions, it returns errUnguarded.
 	replace(ctx context.Context, name, tag string, c content) error
 	copy(ctx context.Context, to, from string) error
 	list(ctx context.Context, prefix string) iter.Seq2[object, error]
 	// remove removes objects. A missing object is not an error.
 	remove(ctx context.Context, names []string) error
-	// sync makes written objects durable, as is necessary before the pointer names them.
+	// sync makes written objects durable. It is called before the pointer names the objects.
 	sync(names []string) error
 	// lock excludes other pushes and waits until a running push has ended. Only a folder needs the lock, because it has
 	// no conditional writes.
@@ -74,7 +74,7 @@ type content struct {
 	open func() (io.ReadCloser, error)
 }
 
-// textOf returns a content that is in memory.
+// textOf returns a text in memory as the content of an object.
 func textOf(kind string, text []byte) content {
 	return content{int64(len(text)), durable.HashBytes(text), kind, func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(text)), nil
@@ -149,7 +149,7 @@ func (b *Bucket) read(ctx context.Context, name string, limit int64) (text []byt
 	return text, info, err
 }
 
-// attempts is the number of times an object is read again from its beginning if the connection breaks.
+// attempts is the number of attempts to read an object. Each attempt starts from the beginning of the object.
 const attempts = 4
 
 // get calls the function do with an object and its content. If the connection breaks, it calls the function again from

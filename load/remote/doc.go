@@ -2,15 +2,15 @@
 //
 // The objects there, below the prefix of its address:
 //
-//	current.json          the pointer: the newest generation and those that stay readable
+//	current.json          the pointer: the newest generation, and all generations that stay readable
 //	warehouse/N-H.duckdb  the DuckDB file of generation N
-//	parquet/...           the Parquet files of the newest generation at their store's names, for readers that glob
-//	report/N.html         the report page; index.html is that of the newest generation
+//	parquet/...           the Parquet files of the newest generation, named as in the store, for readers that glob
+//	report/N.html         the report page of generation N; index.html is a copy of the newest page
 //	generations/N-H.json  all files of generation N: path, object, size, SHA-256
-//	objects/B/H           Parquet files, ledgers and manifests by their SHA-256; B is the previous generation
-//	restore/B/H           stored replies, which only a whole store needs
-//	pushed.json           how far the last push got after it wrote the pointer
-//	.staging/...          of a folder only: objects that are being written; each is renamed when it is whole
+//	objects/B/H           Parquet files, ledgers and manifests by their SHA-256; B names the pointer before the push
+//	restore/B/H           stored replies by their SHA-256, which only a complete store needs
+//	pushed.json           the last pointer for which a push has done all its work
+//	.staging/...          in a folder only: objects that are being written; each is renamed when it is complete
 //
 // What it promises:
 //
@@ -19,17 +19,17 @@
 //     pointer right before it writes, and warns that no other push must run. After the pointer, only the files below
 //     parquet/, index.html and pushed.json are overwritten.
 //   - All generations of the last day, and one for each day of the last week, stay readable.
-//   - A push that dies leaves the former pointer or the new one. The next push uses the objects that it has left, and
-//     finishes its work. The first push of a day removes objects that no readable generation names.
+//   - A push that dies leaves the former pointer or the new one. The next push uses the objects that the dead push has
+//     left, and finishes its work. The first push of a day removes objects that no readable generation names.
 //   - Every file is compared with its SHA-256 when it is pushed and when it is pulled. The files below parquet/ are
 //     copies for readers, which no pull reads.
 //   - Files that a killed push or pull has left are synced before they are used.
-//   - A pull writes only files that the manifest names, and does not bring a copy for readers back to an older
-//     generation unless that generation was asked for.
-//   - An older store never replaces a newer one, and a store that does not continue the history in the bucket replaces
-//     nothing, unless the loss is accepted. If an earlier push has succeeded and the bucket is empty now, a push fails:
-//     the share may not be mounted.
+//   - A pull writes only files that the manifest names, and brings a copy for readers back to an older generation only
+//     if that generation was selected.
+//   - If the loss is not accepted, an older store never replaces a newer store, and a store that does not continue the
+//     history in the bucket replaces nothing. If an earlier push has succeeded and the bucket is empty now, a push
+//     fails: the share may not be mounted.
 //
-// What it never does: a push writes nothing to the store and holds no lock of it, and no secret is part of an object or
-// an error.
+// What it never does: a push writes nothing to the store and takes none of its locks, and no secret is part of an
+// object or an error.
 package remote

@@ -49,7 +49,7 @@ func runTask(task string) error {
 	return err
 }
 
-// killed runs a task, kills it after some time, and reports whether it died.
+// killed runs a task, kills it after some time (0: never), and reports whether it died.
 func killed(t *testing.T, task string, after time.Duration) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), after)
@@ -88,7 +88,7 @@ func TestKills(t *testing.T) {
 			}
 			for _, task := range tasks {
 				began, after := time.Now(), time.Duration(0)
-				if i%9 < 8 { // every ninth time, let it finish, or the folder would fall too far behind
+				if i%9 < 8 { // let every ninth task finish, so that the folder does not fall too far behind
 					after = time.Duration(1 + rand.Int64N(int64(takes[task])))
 				}
 				if killed(t, task, after) {

@@ -94,8 +94,8 @@ func (p *push) mirror(ctx context.Context, pointer *seen, state *pushed) (*seen,
 	}
 }
 
-// shownBefore returns the files that are below parquet/ now: those of the generation that the last completed push has
-// put there. If that generation is unknown, or Full is set, it lists the files, and their content is unknown.
+// shownBefore returns the files that are below parquet/ now. It takes the files from the list of the last completed
+// push. If that list is lost, or Full is set, it lists the objects below parquet/, whose content is then unknown.
 func (p *push) shownBefore(ctx context.Context, state *pushed) (map[string]File, error) {
 	if state.Pointer != nil && !p.Full {
 		l, err := p.readListOnce(ctx, state.Pointer.Entry)
@@ -121,7 +121,7 @@ func (p *push) listShown(ctx context.Context) (map[string]File, error) {
 	return shown, nil
 }
 
-// show replaces the files below parquet/, which are shown now, by the wanted files.
+// show updates the files below parquet/: shown are the present files, and wanted are the new ones.
 func (p *push) show(ctx context.Context, wanted, shown map[string]File) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
@@ -155,15 +155,15 @@ func parquetOf(l *list) map[string]File {
 
 func dayOf(pointer *Pointer) schema.Date { return schema.DateOf(pointer.PublishedAt.Time()) }
 
-// sweep removes the objects that no readable generation names. They belong to generations that are no longer kept, or
-// to pushes that died or were overtaken. sweep leaves objects that a concurrent push from the same pointer may have
-// written.
+// sweep removes the objects that no readable generation names. Such objects belong to generations that are no longer
+// kept, or to pushes that died or were overtaken. sweep leaves objects that a concurrent push from the same pointer may
+// have written.
 func (p *push) sweep(ctx context.Context, pointer *seen) error {
 	needed := map[string]bool{}
 	for _, e := range pointer.Generations {
 		l, err := p.readList(ctx, e) // not cached: there are about thirty lists
 		if errors.Is(err, durable.ErrDamaged) || errors.Is(err, errNotFound) {
-			return nil // its objects are unknown, so nothing can be removed
+			return nil // the generation's objects are unknown, so nothing can be removed
 		} else if err != nil {
 			return err
 		}

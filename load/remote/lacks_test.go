@@ -17,7 +17,7 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestStorages_ThatLackSomething: a proxy removes features that some storages do not have. Push and pull work
+// TestStorages_ThatLackSomething: a proxy refuses requests that some storages do not support. Push and pull work
 // nevertheless, and warn if they must rely on something unchecked. If the missing feature is indispensable, the error
 // names the feature.
 func TestStorages_ThatLackSomething(t *testing.T) {
@@ -130,8 +130,7 @@ func urlOf(*place) string {
 	return at
 }
 
-// TestStorages_ThatLoseWrites: if the storage loses an object that it has confirmed, that is damage, which a full push
-// repairs.
+// TestStorages_ThatLoseWrites: an object that the storage has confirmed and lost is damage, and a full push repairs it.
 func TestStorages_ThatLoseWrites(t *testing.T) {
 	for _, lost := range []string{"/" + objectFolder, "/" + generationFolder, "/" + pointerName,
 		"/" + warehouseFolder} {
@@ -168,8 +167,7 @@ func TestStorages_ThatLoseWrites(t *testing.T) {
 	}
 }
 
-// TestPull_NeverGoesBack: a copy for readers goes back to an older generation only if that generation is selected. If a
-// list names more files than the manifest, nothing is written.
+// TestPull_NeverGoesBack: a copy for readers goes back to an older generation only if that generation is selected.
 func TestPull_NeverGoesBack(t *testing.T) {
 	p, s, dir := newFolder(t), newStore(t), t.TempDir()
 	s.publish(100)

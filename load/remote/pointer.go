@@ -81,7 +81,7 @@ func (f File) snapshot() load.SnapshotFile {
 	return load.SnapshotFile{Path: f.Path, Bytes: f.Bytes, SHA256: f.SHA256}
 }
 
-// list is generations/N-H.json. manifest.json is its last file.
+// list is generations/N-H.json. The last of its files is manifest.json.
 type list struct {
 	Format     int    `json:"format"`
 	Generation int64  `json:"generation"`

@@ -28,7 +28,7 @@ const pullTries = 5
 // PullOptions select the generation and the files to pull, and the destination.
 type PullOptions struct {
 	Dir     string
-	All     bool // pull a whole store; else a copy for readers: the DuckDB file, the manifest and the latest ledgers
+	All     bool // true: a complete store; false: a copy with the DuckDB file, the manifest and the latest ledgers
 	Parquet bool // pull the Parquet files as well
 	// Generation or At selects an older generation; zero: the newest.
 	Generation int64

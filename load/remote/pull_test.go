@@ -295,8 +295,7 @@ func TestOpen_RefusesAddresses(t *testing.T) {
 	}
 }
 
-// TestBucket_SendsCredentialsNowhereElse: no redirect is followed, and nothing is sent without TLS to
-// another machine.
+// TestBucket_SendsCredentialsNowhereElse: no redirect is followed, and no request goes to another machine without TLS.
 func TestBucket_SendsCredentialsNowhereElse(t *testing.T) {
 	p, s := newS3(t), newStore(t)
 	s.publish(100)

@@ -311,8 +311,8 @@ func (p *push) upload(ctx context.Context, former *seen) ([]File, error) {
 	return p.putFiles(ctx, base, objects, leftSizes)
 }
 
-// putFiles is the second part of [push.upload]. objects are the objects that the pointer's list names, by folder and
-// hash. leftSizes are the sizes of other objects, by name.
+// putFiles is the second part of [push.upload]. objects has the names of the objects in the pointer's list, by folder
+// and hash. leftSizes are the sizes of other objects, by name.
 func (p *push) putFiles(ctx context.Context, base string, objects map[string]string, leftSizes map[string]int64) (
 	[]File, error) {
 	g, ctx := errgroup.WithContext(ctx)

@@ -21,7 +21,7 @@ import (
 	"spendsync/schema"
 )
 
-// TestPush_AllComesBack: a store from pull --all has the same bytes as the pushed one, is intact, and can publish.
+// TestPush_AllComesBack: a store from pull --all has the same bytes as the pushed store, is intact, and can publish.
 func TestPush_AllComesBack(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -314,8 +314,8 @@ func TestPush_NamesADamagedFile(t *testing.T) {
 	})
 }
 
-// TestPush_Retains: the bucket keeps all generations of a day and one for each day of a week. It keeps no objects of
-// other generations.
+// TestPush_Retains: the bucket keeps all generations of the last day, and one for each day of the last week. It keeps
+// no objects of other generations.
 func TestPush_Retains(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {
 		s := newStore(t)
@@ -357,7 +357,7 @@ func TestRetain(t *testing.T) {
 	if len(kept) != 24+7 {
 		t.Errorf("%d are kept of hourly generations", len(kept))
 	}
-	// If retain runs every hour, as pushes do, it keeps the same days.
+	// If retain runs after every hourly push, it keeps the same days.
 	var hourly []Entry
 	for _, e := range slices.Backward(all) {
 		hourly = retain(slices.Insert(hourly, 0, e))
@@ -431,7 +431,7 @@ func TestPush_RemovesWhatNothingNames(t *testing.T) {
 	})
 }
 
-// TestPush_BeginsNothingWhereAllIsGone: a push to a folder that is empty although an earlier push has succeeded is
+// TestPush_BeginsNothingWhereAllIsGone: if an earlier push has succeeded and the bucket is empty now, a push is
 // refused.
 func TestPush_BeginsNothingWhereAllIsGone(t *testing.T) {
 	eachPlace(t, func(t *testing.T, p *place) {

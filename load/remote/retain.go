@@ -13,9 +13,10 @@ const (
 	keepDaily = 7
 )
 
-// retain returns the generations that stay readable: the newest two, those of the last day, and the last one of each of
-// the seven days before. The parameter all must be sorted, newest first. Ages are relative to the newest generation, so
-// a store that stops publishing loses nothing, and the clock of the pushing machine does not matter.
+// retain returns the generations that stay readable: the newest two, all generations of the last day, and the last
+// generation of each of the seven days before. The parameter all must be sorted, newest first. Ages are relative to the
+// newest generation, so a store that stops publishing loses nothing, and the clock of the pushing machine does not
+// matter.
 func retain(all []Entry) (readable []Entry) {
 	days := map[schema.Date]bool{}
 	for i, e := range all {

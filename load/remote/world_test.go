@@ -37,7 +37,7 @@ type store struct {
 	dir    string
 	now    time.Time
 	pinned string
-	past   string // the publications since it was new; empty: unknown
+	past   string // all publications of the store, as a key of made; empty: unknown
 }
 
 func newStore(t testing.TB) *store {
@@ -50,8 +50,9 @@ func storeOptions(now time.Time) load.Options {
 		DuckDB: duck.Options{Threads: 1}}
 }
 
-// publish publishes a day with its reply, one hour after the last publication. The rows of the day cost the given
-// cents. Stores with the same past are created once and copied.
+// publish publishes a generation, one hour after the last. Each of the given amounts in cents is the spend of a day
+// with one row and one reply; the first amount is that of yesterday. Stores with the same past are created once and
+// copied.
 func (s *store) publish(cents ...int64) {
 	s.Helper()
 	s.now = s.now.Add(time.Hour)
@@ -161,7 +162,7 @@ func (s *store) published() map[string]string {
 	return files
 }
 
-// checkStore verifies a folder, and compares its files with those of a store.
+// checkStore verifies a folder, and compares its files with the wanted contents.
 func checkStore(t testing.TB, dir string, want map[string]string) {
 	t.Helper()
 	r, err := load.Verify(t.Context(), dir, storeOptions(time.Now()), nil)
@@ -194,7 +195,7 @@ func eachPlace(t *testing.T, test func(*testing.T, *place)) {
 	t.Run("s3", func(t *testing.T) { test(t, newS3(t)) })
 }
 
-// proxyTo sends requests on to another server, at their path there.
+// proxyTo returns a handler that forwards requests to another server, with the same paths.
 func proxyTo(t testing.TB, address string) http.Handler {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -298,7 +299,7 @@ func (p *place) pull(o PullOptions) (*Pulled, error) {
 	return p.open().Pull(p.Context(), o)
 }
 
-// check pulls the whole store and compares it with what was pushed.
+// check pulls the complete store and compares its files with the wanted contents.
 func (p *place) check(want map[string]string) {
 	p.Helper()
 	dir := filepath.Join(p.TempDir(), "all")
@@ -309,7 +310,7 @@ func (p *place) check(want map[string]string) {
 	p.checkGlob(want)
 }
 
-// checkGlob compares the files below parquet/ in the bucket with those of the generation.
+// checkGlob compares the files below parquet/ in the bucket with the files of the generation.
 func (p *place) checkGlob(want map[string]string) {
 	p.Helper()
 	got := p.objects()
