@@ -49,7 +49,7 @@ func TestDay_Hash(t *testing.T) {
 	}
 }
 
-// TestDay_HashOfRow: the hashed bytes are those that FORMAT.md states.
+// TestDay_HashOfRow: the hashed bytes are the bytes that FORMAT.md states.
 func TestDay_HashOfRow(t *testing.T) {
 	r := schema.Spend{CampaignID: "c", Conversions: schema.Some[int64](3)}
 	if got, want := schema.AppendReported(nil, &r), "\x01c\x00\x00\x00\x00\x00\x01\x06"; string(got) != want {

@@ -19,8 +19,8 @@ func (d *Diff) Add(other Diff) {
 
 // Merged is the difference between the rows of a day as read and the stored rows.
 type Merged struct {
-	// Changes are the restatements: the stored numbers that have changed although the day was over when these numbers
-	// were read. A number in place of a NULL is not a restatement.
+	// Changes are the restatements: the rows that are new, gone, or have other numbers, although the day was over when
+	// the stored rows were read. A number in place of a NULL is not a restatement.
 	Changes *Changes
 	Diff    Diff
 	// Lost counts the rows as read that have a NULL in place of a stored count. Regained counts the stored rows with a

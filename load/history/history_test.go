@@ -186,7 +186,7 @@ func blindCampaign(id string) Seen[schema.Campaign] {
 	return s
 }
 
-// listed returns an observation with a complete listing: an entity that it lacks is deleted.
+// listed returns an observation with a complete listing: an entity that the listing lacks counts as missing.
 func listed[R any](n int, seen ...Seen[R]) Observation[R] {
 	o := broken(n, seen...)
 	o.Absence = func(*R) Absence { return Gone }

@@ -99,7 +99,7 @@ func (m modelEntity) deleted(i int) bool {
 	return seen && n >= modelPatience
 }
 
-// known returns how many columns have been read up to event i.
+// known returns the number of tracked columns that were read at least once up to event i.
 func (m modelEntity) known(i int) (n int) {
 	for _, c := range modelTracked {
 		if m.lastRead(i, c.name) >= 0 {
@@ -315,7 +315,7 @@ func newHistoryDice(seed uint64, sequence int) *historyDice {
 
 func (d *historyDice) chance(p float64) bool { return d.Float64() < p }
 
-// oneOf returns one of n values; 0 becomes NULL.
+// oneOf returns NULL or one of the values, at random.
 func oneOf[T comparable](d *historyDice, values ...T) schema.Null[T] {
 	if i := d.IntN(len(values) + 1); i > 0 {
 		return schema.Some(values[i-1])

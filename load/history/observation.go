@@ -32,10 +32,9 @@ const (
 
 // Observation is what one run read of a table.
 type Observation[R any] struct {
-	// Since and At are when the reading began and ended. The values were true at some moment between the two, and
-	// nobody knows at which one. To be safe, a version is valid from At, the later moment, and confirmed as of Since,
-	// the earlier one. So the true change is always within (changed_after, valid_from]. If Since is zero, At is used
-	// for both.
+	// Since and At are when the reading began and ended. The values were true at an unknown moment between the two. To
+	// be safe, a version is valid from At, the later moment, and confirmed as of Since, the earlier one. So the true
+	// change is always within (changed_after, valid_from]. If Since is zero, At is used for both.
 	Since, At schema.Instant
 	RunID     string
 	Seen      []Seen[R] // one element for each entity that was read

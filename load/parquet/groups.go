@@ -14,9 +14,9 @@ import (
 	"spendsync/schema"
 )
 
-// cut defines where a new row group begins in the file of a grouped table. If a row group has at least the number least
-// of rows, the next group begins a new row group. If a row group has the number most of rows, the next row begins a new
-// one, even within a group. So a row group depends only on its own rows, and equal rows give equal row groups.
+// cut defines where a new row group begins in the file of a grouped table. A row group with least rows or more ends
+// with the present group. A row group with most rows ends at once, even within a group. So a row group depends only on
+// its own rows, and equal rows give equal row groups.
 type cut struct{ least, most int64 }
 
 // ofGroups is the cut of all files. It bounds the number of row groups, because each takes about 3 KB of the file's
@@ -42,8 +42,8 @@ func WriteRows[R any](out io.Writer, t schema.TableOf[R], rows iter.Seq[R]) (int
 
 // ReplaceGroups copies the file at path to out and replaces the rows of the named groups. For each named group it calls
 // replace with the stored rows of the group, or with no rows if the group is new, and writes the rows that replace
-// returns. names must be sorted. Row groups without a named group are copied byte by byte, so the cost depends on the
-// named groups. An empty path means a file without rows.
+// returns. names must be sorted. Row groups without a named group are copied byte by byte, so the cost grows with the
+// named groups, not with the file. An empty path means a file without rows.
 func ReplaceGroups[R any](out io.Writer, d durable.Disk, path string, t schema.TableOf[R], names []string,
 	replace func(name string, stored []R) ([]R, error)) (rows int64, err error) {
 	return replaceGroups(newGroupWriter(out, t, ofGroups), d, path, names, replace)
@@ -212,7 +212,7 @@ func (r *replacement[R]) addAll(rows []R) error {
 }
 
 // beginGroup is called with the group of every stored row. When a new group begins, it ends the group before and adds
-// those named groups that are not stored and sort before the new group.
+// the named groups that are not stored and sort before the new group.
 func (r *replacement[R]) beginGroup(name string) error {
 	if r.hasGroup && name == r.group {
 		return nil

@@ -172,7 +172,7 @@ func Version(d durable.Disk, path string) (version int, err error) {
 }
 
 // Added returns the tracked columns that were added to the table after a file was written. No row of the file has a
-// value for them.
+// value in these columns.
 func Added(d durable.Disk, path string, t *schema.Table) (names []string, err error) {
 	version, err := Version(d, path)
 	for _, c := range t.Tracked() {
