@@ -17,8 +17,9 @@ import (
 // probeName is the name of the empty file that is renamed into a folder and back, to test the folder.
 const probeName = manifest.OwnPrefix + "probe" + StagedSuffix
 
-// TryFolders returns an error if a file cannot be renamed from the staging area into every folder of the store, because
-// a started commit could then never finish. The usual reasons are a link, a mount, and a folder of another user.
+// TryFolders returns an error if a file cannot be renamed from the staging area into each top-level folder of the
+// store, because a started commit could then never finish. The usual reasons are a link, a mount, and a folder of
+// another user.
 func TryFolders(d durable.Disk, dir, account string) error {
 	probe := filepath.Join(dir, "staging", account+probeName)
 	defer func() { _ = d.Remove(probe) }()

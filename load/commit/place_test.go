@@ -18,7 +18,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-// store is a data directory of generation 1 with a run that is about to publish generation 2.
+// store returns a data directory of generation 1, and the record of a run that is about to publish generation 2.
 func store(t testing.TB) (dir string, r Record) {
 	t.Helper()
 	dir = t.TempDir()
@@ -66,7 +66,7 @@ var roots = sync.OnceValue(func() (texts [3]string) {
 	return texts
 })
 
-// before and after are the files of the two generations, by path.
+// before and after return the files of the two generations, by path.
 func before(t testing.TB) map[string]string {
 	return map[string]string{"parquet/a/data.parquet": "a1", "parquet/c": "c1", "manifest/old/1.json": "1",
 		"raw/old": "1", manifest.FileName: root(t, 1)}
@@ -84,7 +84,7 @@ func place(dir string, d durable.FS) Place {
 
 var nothing = func() error { return nil }
 
-// published removes staged files, as the next run does, and then compares the remaining files with want.
+// published removes staged files, as the next run does, and then reports whether the remaining files equal want.
 func published(t testing.TB, dir string, want map[string]string) bool {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(dir, "staging")); err != nil {
@@ -93,7 +93,8 @@ func published(t testing.TB, dir string, want map[string]string) bool {
 	return maps.Equal(loadtest.Files(t, dir), want)
 }
 
-// TestWrite_BeginsNothing: no commit starts if begin returns an error, or if no file can be renamed into a folder.
+// TestWrite_BeginsNothing: no commit starts if begin returns an error, or if files cannot be renamed into one of the
+// folders.
 func TestWrite_BeginsNothing(t *testing.T) {
 	dir, r := store(t)
 	no := errors.New("no")
@@ -179,8 +180,8 @@ func TestTryFolders(t *testing.T) {
 	}
 }
 
-// TestRead_RefusesForeignRecords: Read refuses records that are damaged, unsealed, of a newer version or of another
-// generation, and records that name missing files. A damaged manifest is accepted, because the commit replaces it.
+// TestRead_RefusesForeignRecords: records are refused if they are damaged, unsealed, of a newer version or of another
+// generation, or name missing files. A damaged manifest is accepted, because the commit replaces it.
 func TestRead_RefusesForeignRecords(t *testing.T) {
 	sealed := func(edit func(r *Record)) func(t *testing.T, dir string, r Record) {
 		return func(t *testing.T, dir string, r Record) {

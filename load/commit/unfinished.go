@@ -18,7 +18,7 @@ type Unfinished struct {
 	Left       []string       `json:"files_left"` // files that are not in their places yet
 }
 
-// Find looks for an unfinished commit, without a lock; nil if there is none.
+// Find returns the unfinished commit of a store; nil if there is none. It takes no lock.
 func Find(dir string) (*Unfinished, error) {
 	r, err := Read(durable.OS, dir, nil)
 	if r == nil || err != nil {

@@ -138,7 +138,7 @@ func (d Disk) Exists(path string) (bool, error) {
 	return err == nil, Storage(err)
 }
 
-// RemoveIfThere removes a file. A missing file is no error.
+// RemoveIfThere removes a file. A missing file is not an error.
 func (d Disk) RemoveIfThere(path string) error {
 	if err := d.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Storage(err)

@@ -5,9 +5,8 @@
 //
 //   - When [Writer.Finish] or [Disk.WriteFile] returns without an error, the content is durable. The name is durable
 //     after a sync of the folder.
-//   - An error of the file system is an [ErrStorage]; a readable file with wrong content is
-//     an [ErrDamaged].
-//   - Every bit of a text with a [Seal] is covered by the hash in it.
+//   - An error of the file system is an [ErrStorage]; a readable file with wrong content is an [ErrDamaged].
+//   - The hash in a text with a [Seal] covers every bit of the text.
 //
 // What it never does: it replaces no file in place, and it does not know the content of the files.
 package durable

@@ -117,7 +117,7 @@ func (d Disk) hashFile(ctx context.Context, path string, want int64) (sha string
 }
 
 // CopyFile copies a file, or clones it if the file system supports that. It returns the hash of the copy, so the caller
-// can verify the source without another pass. The copy is not synced, because it will be changed before it is
+// can verify the source without another pass. The copy is not synced: the caller changes or syncs it before it is
 // published.
 func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size int64, err error) {
 	if err := d.Clone(from, to); err == nil {

@@ -42,7 +42,7 @@ func (System) Lock(path string) (io.Closer, error) {
 type held struct{ *flock.Flock }
 
 func (h held) Close() error {
-	if h.Locked() { // otherwise the line may be of another process
+	if h.Locked() { // if the lock is released already, the line may be another process's
 		writeHolder(h.Path(), "")
 	}
 	return h.Flock.Close()

@@ -240,7 +240,7 @@ func (f *faultFile) Stat() (info fs.FileInfo, err error) {
 	return info, err
 }
 
-// Close closes the file even if it fails, as the system does.
+// Close closes the file even if the call is to fail, as the operating system does.
 func (f *faultFile) Close() error {
 	f.disk.drop(f.f)
 	err := f.f.Close()

@@ -94,13 +94,13 @@ type Reply struct {
 	Name     string `json:"name"`
 	Bytes    int64  `json:"bytes"`
 	SHA256   string `json:"sha256"`
-	Unpacked int64  `json:"unpacked,omitzero"` // its size once decompressed; 0: not known
+	Unpacked int64  `json:"unpacked,omitzero"` // size after decompression; 0: not known
 }
 
 // Packed is a compressed reply to be stored.
 type Packed struct {
 	Content  []byte
-	Unpacked int64 // its size once decompressed; 0: not known
+	Unpacked int64 // size after decompression; 0: not known
 }
 
 // at returns the path of a day's folder.

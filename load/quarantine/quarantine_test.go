@@ -14,8 +14,8 @@ import (
 	"spendsync/schema"
 )
 
-// TestReplies_UnpackNoMoreThanDescribed replaces a reply in quarantine by a decompression bomb: it is damage by its
-// hash or, if about.json has that hash, by its size.
+// TestReplies_UnpackNoMoreThanDescribed replaces a reply in quarantine by a decompression bomb. The bomb is damage
+// because of its hash or, if about.json has the bomb's hash, because of its size.
 func TestReplies_UnpackNoMoreThanDescribed(t *testing.T) {
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
