@@ -13,7 +13,7 @@ func (c *Client) Me(ctx context.Context) (Entity, error) {
 	return askFor(ctx, c, "me", "", "key info", c.service.Path("me", ""))
 }
 
-// Limits reads how much of the day's change budgets is used.
+// Limits reads how many of the changes that the account may make in a day are used.
 func (c *Client) Limits(ctx context.Context) (Entity, error) {
 	return askFor(ctx, c, "limits", "", "limits", c.service.Path("limits", ""))
 }
@@ -24,7 +24,8 @@ func (c *Client) Balance(ctx context.Context) (Entity, error) {
 	return askFor(ctx, c, "balance", "", "balance", c.service.Path("balance", ""))
 }
 
-// keyNotice is when the API key expires, and the service's warning about it, by the latest reply that states either.
+// keyNotice holds the time at which the API key expires, and the service's warning about the expiry, from the latest
+// reply with one of the two headers.
 type keyNotice struct {
 	mu       sync.Mutex
 	isStated bool
@@ -35,8 +36,8 @@ type keyNotice struct {
 // maxWarning bounds the text of a warning, in bytes.
 const maxWarning = 300
 
-// note reads two headers of a reply. It recognizes each by the end of its name, because the name begins with the
-// service's own name.
+// note reads the two headers about the expiry of the API key. It compares only the end of a header's name, because the
+// name begins with the name of the service.
 func (n *keyNotice) note(h http.Header) {
 	expires, warning := "", ""
 	for name, values := range h {

@@ -29,7 +29,7 @@ func adsimClient(t *testing.T, s *adsim.Service) *Client {
 	})
 }
 
-// truth is what a perfect copy of a day holds, by key.
+// truth returns the measures of all rows of a day, by key.
 func truth(s *adsim.Service, day schema.Date) map[string]string {
 	rows := map[string]string{}
 	for l := range s.Truth(day.String()) {
@@ -39,7 +39,7 @@ func truth(s *adsim.Service, day schema.Date) map[string]string {
 	return rows
 }
 
-// walked is what a walk brought, by key.
+// walked returns the measures of the rows of a walk, by key.
 func walked(t *testing.T, pages []Page[SpendLine]) map[string]string {
 	t.Helper()
 	rows := map[string]string{}

@@ -29,7 +29,7 @@ var (
 	errCrowded = errors.New("other replies take the memory that it needs")
 )
 
-// inFlight is the memory of the replies that are being read: one budget for all of them.
+// inFlight is the memory budget that all replies of a client share while they are read.
 type inFlight struct {
 	free *semaphore.Weighted
 	// waiting counts the replies that wait while they hold memory (at most one), and the replies that wait for the
@@ -90,7 +90,8 @@ func (m *memory) release() {
 	*m = memory{budget: m.budget}
 }
 
-// readAll reads a body to its end, into room. If room is too small, readAll adds parts of at most [largestPart] bytes.
+// readAll reads a body to its end, into room, and returns its number of bytes. If room is too small, readAll adds parts
+// of at most [largestPart] bytes. A body of more than most bytes is errTooLarge.
 func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int64) (body []byte, n int64, err error) {
 	r = io.LimitReader(r, most+1)
 	var parts [][]byte
@@ -126,7 +127,7 @@ func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int
 func (m *memory) readBody(ctx context.Context, resp *http.Response, room []byte, most int64) (body []byte, n int64,
 	err error) {
 	if n := resp.ContentLength; n > 0 && n <= most && int64(cap(room)) < n+bytes.MinRead {
-		// The next page may be a little longer.
+		// Allocate more than this reply needs: the next page is read into the same memory, and may be a little longer.
 		n += n/16 + bytes.MinRead
 		if err := m.acquire(ctx, n); err != nil {
 			return nil, 0, err

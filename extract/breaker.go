@@ -36,7 +36,8 @@ func (b *breaker) waited(since time.Time) {
 	b.spent += more
 }
 
-// answered records an answer. An answer to a question that had failed refills the budget.
+// answered records an answer. An answer to a question that had failed refills the budget. After the budget is used up,
+// every answer restarts the time silent.
 func (b *breaker) answered(hadFailed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,7 +54,7 @@ func (b *breaker) useUp() {
 	b.spent = max(b.spent, b.budget)
 }
 
-// left returns how much longer a request may wait. A request that was never sent may wait longer.
+// left returns how much longer a request may wait. A request that was never sent may also wait for the time silent.
 func (b *breaker) left(wasSent bool) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

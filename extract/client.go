@@ -33,7 +33,7 @@ type Options struct {
 	// Name names the interface in errors, for example "report".
 	Name string
 	// BaseURL is the address of the API. It may have a path, with or without a trailing slash. A URL with a user name,
-	// a query or a fragment is refused, and so is plain http to another machine, unless AllowHTTP is set.
+	// a query or a fragment is refused. Plain http to another machine is refused unless AllowHTTP is set.
 	BaseURL string
 	// Authorize sets the Authorization header. It is never called at the same
 	// time as Reload.
@@ -47,7 +47,7 @@ type Options struct {
 	// Timeout bounds one request from dialling to the last byte of the body. After a timeout, the next request of the
 	// same read may take twice as long, within RetryBudget.
 	Timeout time.Duration // 0: one minute
-	// TimeoutName is the operator's name of Timeout, for errors about it; may be empty.
+	// TimeoutName is the name of the variable that sets Timeout, for error messages; may be empty.
 	TimeoutName string
 	// RetryBudget is how long all requests of the client together may wait for a service that fails. An answer to a
 	// question that had failed refills the budget. Once the budget is used up, each question is sent once.
@@ -73,7 +73,7 @@ type Client struct {
 	base      *url.URL
 	transport http.RoundTripper
 	timeout   atomic.Int64 // a [time.Duration]; grows beyond the option if an answer took longer
-	setting   string       // the operator's name of the timeout
+	setting   string       // see [Options.TimeoutName]
 	budget    time.Duration
 	maxBody   int64
 	userAgent string
@@ -86,7 +86,7 @@ type Client struct {
 	notice    keyNotice
 	clock     serviceClock
 
-	lastFailure atomic.Pointer[failure] // the last failure that may pass by itself
+	lastFailure atomic.Pointer[failure] // the last failure that may be temporary
 	warned      atomic.Bool             // the log has a warning about retries
 
 	isAnswered atomic.Bool // a reply was accepted
@@ -152,8 +152,8 @@ func (c *Client) Close() {
 // Answered reports whether the service has answered any question in the expected form.
 func (c *Client) Answered() bool { return c.isAnswered.Load() }
 
-// Untried tells the client that its base URL is unproven. Until the service answers, an error that suggests a wrong URL
-// (see [ReadError.DoubtsURL]) ends a read after a few attempts, because waiting does not correct a URL.
+// Untried tells the client that its base URL has not worked before. Until the service answers, an error that suggests a
+// wrong URL (see [ReadError.DoubtsURL]) ends a read after a few attempts, because waiting does not correct a URL.
 func (c *Client) Untried() { c.isUntried.Store(true) }
 
 // WaitsUntil returns the time until which requests wait for the limit per minute, or for a pause that the service asked
@@ -259,7 +259,8 @@ type question struct {
 	path   string // below the base URL
 	query  url.Values
 	accept func(body []byte) error // decodes the body; its error is a *replyError
-	// room is memory for the body. accept must copy whatever it keeps of the body, errors included.
+	// room is memory for the body, which the next read may overwrite. So accept must copy every part of the body that
+	// it keeps, also the parts quoted in an error.
 	room  []byte
 	about subject
 }

@@ -63,10 +63,10 @@ func (l *CreativeLine) place(column string) *Value {
 }
 
 // ReportCreatives walks the creatives in the spend report from one day to another, both included, in pages of pageSize
-// rows (0: [maxPageSize]). A row has the creative's texts, the name of its campaign, and the addresses of its images,
-// which no other reply contains. The client must be the client of the report. A stated total may omit creatives without
-// spend, so the number of rows is not compared with the total; only contradictions between the pages are errors.
-// Nothing follows an error. A page is valid until the next page is requested, see [Page].
+// rows (0: [maxPageSize]). A row has the creative's texts, its campaign's name, and the addresses of its images. No
+// other reply contains these addresses. The client must be the client of the report. A stated total may omit creatives
+// without spend, so the number of rows is not compared with the total; only contradictions between the pages are
+// errors. Nothing follows an error. A page is valid until the next page is requested, see [Page].
 func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, pageSize int) iter.Seq2[Page[CreativeLine],
 	error] {
 	q := paged[CreativeLine]{

@@ -25,10 +25,10 @@ const (
 // report_reply in service.yaml. It is strict where a mistake would change numbers: it refuses invalid JSON, an object
 // with a key twice, bytes after the end, and a part that is missing or has another type, and names the place.
 //
-// If a row has a key several times, its value becomes a list of all values, see [Value.IsTwice]. No column accepts such
-// a list, so only this value is lost. A bare word, for example NaN, is lost in the same way. A text is never refused:
-// invalid UTF-8 and half a surrogate pair become U+FFFD. The caller refuses rows that are not objects. Unknown keys are
-// recorded; a key that states an error refuses the reply.
+// If a row has a key several times, with different values, the values become one invalid value, see [Value.IsTwice]. No
+// column accepts an invalid value, so the row loses only this value. A bare word, for example NaN, is lost in the same
+// way. A text is never refused: invalid UTF-8 and half a surrogate pair become U+FFFD. The caller refuses rows that are
+// not objects. Unknown keys are recorded; a key that states an error refuses the reply.
 //
 // The rows overwrite the memory of room, as far as they fit.
 func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {

@@ -105,7 +105,7 @@ func (d *decoder) columns() ([]string, error) {
 }
 
 // pagination reads the position of the page among all pages. A number that is missing, negative or not whole becomes
-// -1, which proves nothing but refuses no row. A pagination that is not an object counts as absent.
+// -1, and the walk refuses the page, see [pageWalk]. A pagination that is not an object counts as absent.
 func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		if kind != 'n' {

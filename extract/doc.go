@@ -14,7 +14,7 @@
 //     refused, not there, out of reach, denied, or outside the contract. A question is sent once more if its refusal
 //     names no parameter. Redirects are not followed. With a Retry-After header or the words of a rate limit, a reply
 //     of any status is a limit, and the client waits.
-//   - An entity does not exist only if the service's own error has the code not_found ([ErrNotFound]).
+//   - An entity counts as missing only if the service's own error has the code not_found ([ErrNotFound]).
 //   - A list is an array, or an object with one array of objects, and is requested until a page has no new entry. An
 //     entity is the object that has its ID. See shape.go.
 //   - A reply of the report is the object of the description: columns (all that were requested), data, and pagination

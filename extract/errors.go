@@ -65,8 +65,8 @@ func (e *ReadError) Unwrap() error { return e.Err }
 var plainToTLS = regexp.MustCompile(`(?i)\bhttp request\b.*\bhttps (server|port)\b`)
 
 // DoubtsURL reports whether the base URL may be wrong: DNS has no such host, one side uses TLS and the other does not,
-// or the path does not exist (404). Each of the three may also be a passing failure. Only a URL that has worked before
-// is known to be right.
+// or the path does not exist (404). Each of the three may also be temporary. Only a URL that has worked before is known
+// to be right.
 func (e *ReadError) DoubtsURL() bool {
 	if network, ok := errors.AsType[*net.OpError](e.Cause); ok && network.Op == "proxyconnect" {
 		return false // about the proxy's URL

@@ -12,8 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// Read one day of the spend report from the simulated service. The walk ends without an error only if the pages are
-// proven to be the complete day.
+// Read one day of the spend report from the simulated service. The walk collects in seen what the pages state about
+// their completeness. A caller compares this evidence with the rows.
 func Example() {
 	service := adsim.New(adsim.Config{Seed: 7, RowsPerDay: 100})
 	service.SetNow(time.Date(2026, time.November, 21, 20, 0, 0, 0, time.UTC))

@@ -84,8 +84,8 @@ func (j judgment) failure(about subject, r received) *failure {
 	return f.showing(r, j.says == "")
 }
 
-// unread returns the failure of an accepted reply whose body could not be used. The failure may pass if the body is not
-// a JSON document, or states an error of the service.
+// unread returns the failure of an accepted reply whose body could not be used. The failure may be temporary if the
+// body is not a JSON document, or states an error of the service.
 func unread(r received, err error) *failure {
 	j := judgment{verdict: outside}
 	e, ok := errors.AsType[*replyError](err)
@@ -104,8 +104,8 @@ func unread(r received, err error) *failure {
 	return f.showing(r, ok && e.notJSON)
 }
 
-// showing appends the beginning of a reply that is not JSON to the reason, except of a null, which the reason names
-// already.
+// showing appends the beginning of a reply that is not JSON to the reason. It omits a reply of null, because the reason
+// names the null already.
 func (f *failure) showing(r received, notJSON bool) *failure {
 	if encoding := r.header.Get("Content-Encoding"); notJSON && encoding != "" {
 		f.reason += ", content-encoding " + quote([]byte(encoding), 40)

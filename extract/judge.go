@@ -139,7 +139,7 @@ func hasWholeBody(status int) bool {
 // few days shorter.
 var beyondReach = regexp.MustCompile(`(?i)start_date cannot be more than (2[89]|3[0-2]) days before today`)
 
-// limitWords match the refusals that pass: a rate limit, or maintenance.
+// limitWords matches temporary refusals: a rate limit, or maintenance.
 var limitWords = regexp.MustCompile(`(?i)too[ _-]?many[ _-]?(requests|calls|queries|connections|concurrent)|` +
 	`rate[ _-]?limit|throttl|quota|slow[ _-]?down|overload|maintenance|` +
 	`\b(requests?|calls?|quer(y|ies)|usage|account|api|user|rate)[ _-]?limit|` +
@@ -147,10 +147,10 @@ var limitWords = regexp.MustCompile(`(?i)too[ _-]?many[ _-]?(requests|calls|quer
 	`\b(try|retry)[ _-]?(it |this )?(again )?(later|in an? |in \d|after|shortly)|temporar(y|il)|` +
 	`(service|currently|temporarily) unavailable|\bbusy\b|time[d]?[ _-]?out`)
 
-// sizeWords match errors about the size of a page, which do not pass.
+// sizeWords matches errors about the size of a page. These errors are permanent.
 var sizeWords = regexp.MustCompile(`(?i)page[ _-]?size|per[ _-]?page|too (large|many rows)`)
 
-// isLimit reports whether a text of the service is about a limit that passes.
+// isLimit reports whether a text of the service is about a temporary limit.
 func isLimit(text string) bool { return limitWords.MatchString(text) && !sizeWords.MatchString(text) }
 
 // named returns the parameter or column of a question that the text of a refusal complains about; empty: none. The
@@ -183,7 +183,7 @@ func beginsJSON(body []byte) bool {
 
 // statedError is the error that a body states.
 type statedError struct {
-	code string // of the description's form
+	code string // the error's code, in the form of the service's description; empty: none
 	text string // the message, or else the entire error; empty: the body states no error
 }
 

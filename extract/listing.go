@@ -45,8 +45,8 @@ const (
 // that is not full proves the end, too, once as many entries came as the total.
 //
 // The lister cannot detect that an entry changes its place in the order. A list that is too long for offsets is read
-// status by status. In such a list it cannot detect that an entry changes its status, unless the service states the
-// total of the whole list.
+// status by status. In such a list, it detects that an entry changes its status only if the service states the total of
+// the whole list.
 type lister struct {
 	c        *Client
 	resource resource
@@ -178,7 +178,7 @@ func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 // next returns the offset of the next page, and the entry that the next page must contain; empty: any entry will do.
 func (part listPage) next(offset int) (next int, last string) {
 	switch n := part.shown; {
-	case n == 1: // the offset has to move on
+	case n == 1: // the offset must advance, although the pages then do not overlap
 		return min(offset+1, maxOffset), ""
 	case part.refused != "": // the last entry may be the unrecognized one
 		return min(offset+n-1, maxOffset), ""
@@ -211,7 +211,7 @@ func (l *lister) page(ctx context.Context, statuses []string, offset int, p *pas
 	return part, nil
 }
 
-// add adds those entries that the passage does not have yet.
+// add adds the entries that the passage does not have yet.
 func (p *passage) add(entries []Entity) {
 	for _, e := range entries {
 		if !p.seen[e.ID] {

@@ -20,7 +20,7 @@ import (
 type Page[T any] struct {
 	Number      int
 	Total       int64        // the stated number of rows on all pages; -1: no number is stated
-	Items       []T          // values are slices of Raw, or of a rebuilt reply
+	Items       []T          // values are slices of Raw, or of a copy in which invalid text was replaced
 	Raw         []byte       // the reply's body as received, decompressed
 	Unknown     []UnknownKey // keys that the description does not name, each once
 	NotObjects  []int        // rows that are not JSON objects, from 1; their items are empty
@@ -51,11 +51,11 @@ type paged[T any] struct {
 	decode func(body []byte, room []T) (pageReply[T], error)
 }
 
-// pageReply is one decoded reply of which nothing is proven yet.
+// pageReply is one decoded reply, before the walk has compared it with its other pages.
 type pageReply[T any] struct {
 	columns    []string
 	items      []T
-	pagination *pagination // nil: a service from before April 2026
+	pagination *pagination // nil: the reply has none, as before April 2026
 	unknown    []UnknownKey
 	notObjects []int // rows, from 1
 	more       bool  // the reply states that more rows follow

@@ -106,7 +106,7 @@ func (w *pageWalk[T]) rememberLast(items []T) {
 	}
 }
 
-// hold compares what a page states about all pages with its rows and with the previous page.
+// hold compares the pagination of a page with the rows of the page, and with the pagination of the previous page.
 func (w *pageWalk[T]) hold(n int, rows int64, g *pagination) {
 	if rows > g.pageSize {
 		w.against("page %d: %s, and its page_size is %d", n, count(rows, "row"), g.pageSize)
@@ -133,8 +133,8 @@ func (w *pageWalk[T]) addUnpaged(n int, rows int64, more bool) error {
 	return nil
 }
 
-// isBehind reports whether the service refused the page after the last page, or answered with another page. Both end
-// the walk.
+// isBehind reports whether page n is after the last page, and the service refused it or answered with another page.
+// Both replies end the walk without an error.
 func (w *pageWalk[T]) isBehind(n int, err error) bool {
 	e, ok := errors.AsType[*ReadError](err)
 	return ok && n > 1 && int64(n) > w.last && e.Err == ErrContract && e.Status < 500

@@ -166,9 +166,9 @@ func proven(t *testing.T, ctx context.Context, c *Client, day schema.Date, total
 	return walked(t, pages), nil
 }
 
-// TestSpend_IsASnapshotOrAnError: whatever happens on the wire and to the account while a day is read, a proven read is
-// the day as the service had it at one moment during the read. Impressions and conversions may be as of another moment,
-// because the service's total does not include them.
+// TestSpend_IsASnapshotOrAnError: whatever happens on the wire and to the account while a day is read, a proven read
+// equals the day as the service had it at one moment during the read. Impressions and conversions may be as of another
+// moment, because the service's total does not include them.
 func TestSpend_IsASnapshotOrAnError(t *testing.T) {
 	t.Parallel()
 	n := runs(2000)

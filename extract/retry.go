@@ -23,8 +23,8 @@ const (
 	// credentials are refused that were accepted before.
 	fewRetries = 2
 
-	// maxHold is the longest pause that the service can ask for. A longer pause is a mistake, and waiting a day is
-	// giving up anyway.
+	// maxHold bounds the pause that a reply asks for. A longer pause is probably a mistake, and a read gives up long
+	// before a day is over.
 	maxHold = 24 * time.Hour
 )
 
@@ -70,7 +70,7 @@ func (c *Client) read(ctx context.Context, q question) ([]byte, error) {
 			continue
 		}
 		if f.kind == ErrAuth && c.keys.wereAccepted(keys) {
-			f.retry = retryBriefly // one server of several, or a restart, may refuse valid credentials
+			f.retry = retryBriefly // one of several servers, or a server that restarts, may refuse valid credentials
 		}
 		if f.timedOut {
 			r.longer = 2 * timeout
@@ -164,7 +164,8 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	r.c.lastFailure.Store(f)
 	left := b.left(true)
 	if f.pause <= r.c.budget || left == 0 {
-		// A longer pause may be meant for one endpoint only, until another request is asked to wait, too.
+		// A pause that is longer than the budget may be meant for one endpoint only. It delays all requests only if the
+		// budget is used up already.
 		b.pause(f.pause)
 	}
 	switch {

@@ -35,8 +35,8 @@ func broken(err error) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// TestRetry_SendsAgainWhatMayPass: a request is sent again after a failure that may pass. TestJudge has all forms of
-// such failures.
+// TestRetry_SendsAgainWhatMayPass: a request is sent again after a failure that may be temporary. TestJudge has all
+// forms of such failures.
 func TestRetry_SendsAgainWhatMayPass(t *testing.T) {
 	for name, f := range map[string]func(*http.Request) (*http.Response, error){
 		"network/reset":  broken(errors.New("read: connection reset by peer")),

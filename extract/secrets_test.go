@@ -21,8 +21,8 @@ func inJSON(s string) string {
 	return strings.Trim(string(b), `"`)
 }
 
-// canaryParts must not occur in any output. They are beginnings of the secret, because a text must not be cut off
-// within the secret either.
+// canaryParts must not occur in any output. They are the beginnings of the secret and of its base64, so that a test
+// also finds a secret that was cut off.
 var canaryParts = []string{"cAn4ry", base64.StdEncoding.EncodeToString([]byte("ann:" + canary))[:12]}
 
 // canaryClient returns a client whose password is the canary, and the client's log.

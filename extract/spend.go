@@ -172,7 +172,7 @@ func reportQuery(s *service.Service, from, to schema.Date, columns []string, cre
 }
 
 // totalColumns are the columns of a question for the service's own sums. If the service groups by the requested
-// columns, it answers with one row per date. Its description does not promise that.
+// columns, it answers with one row per date. The service's description does not promise this grouping.
 var totalColumns = []string{"date", "total_spend", "clicks"}
 
 // totalPageSize has room for one row per day of the entire reach. A service may send fewer rows per page.

@@ -156,7 +156,7 @@ func totalOf(l SpendLine) (t Total, err error) {
 }
 
 // decimals returns the number of decimals in a number's text, at most [schema.MoneyDecimals]. A number with an exponent
-// counts as having that many.
+// counts as having [schema.MoneyDecimals] decimals.
 func decimals(digits []byte) int {
 	if bytes.ContainsAny(digits, "eE") {
 		return schema.MoneyDecimals
@@ -166,7 +166,8 @@ func decimals(digits []byte) int {
 }
 
 // Agrees reports whether the sums of a day's rows equal the service's own: clicks if both are known, and spend to the
-// millionth. Each rounded value, among the rows or the total itself, may be off by half a millionth.
+// millionth. rounded is the number of rounded values in the rows. Each of them may be off by half a millionth, and so
+// may a rounded total.
 func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int) bool {
 	if t.Clicks.Valid && clicks.Valid && t.Clicks.V != clicks.V {
 		return false

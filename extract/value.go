@@ -182,7 +182,8 @@ func Keys(fields map[string]Value) string {
 	return strings.Join(names, ", ") + more
 }
 
-// twice precedes the values of a key that a row has several times, with different values. No valid JSON begins with it.
+// twice precedes the values of a key that a row has several times, with different values. Valid JSON cannot begin with
+// this text.
 const twice = "twice: "
 
 // IsTwice reports whether a row has the key several times, with different values.

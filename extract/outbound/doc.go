@@ -8,10 +8,9 @@
 //   - Every step of a request has a limit: dialing, TLS, waiting for headers, the size of the
 //     headers and, where [Options.MaxBody] is set, the size of the decompressed body. The body
 //     of an error or a redirect is limited to 1 MiB.
-//   - A server is trusted if an authority of the system or of [Trust] vouches for it.
+//   - A server is trusted if its certificate is from an authority of the system or of [Trust].
 //   - No proxy sees a request that is not encrypted.
 //
-// It never logs and never reads a variable except the usual HTTPS_PROXY and NO_PROXY. No other
-// package makes an http.Client or an http.Transport; TestHouse_ClientsAreMadeInOnePlace in
-// cmd/spendsync checks that.
+// The package logs nothing. It reads only the usual environment variables HTTPS_PROXY and NO_PROXY. No other package
+// makes an http.Client or an http.Transport; TestHouse_ClientsAreMadeInOnePlace in cmd/spendsync checks this rule.
 package outbound

@@ -126,8 +126,8 @@ func Trust(pem []byte) error {
 // Roots returns the trusted authorities for a connection that is not HTTP; nil: those of the system.
 func Roots() *x509.CertPool { return trusted.Load() }
 
-// Client returns a client that returns every redirect to its caller. The timeout covers a
-// request with its reply; 0 means none.
+// Client returns a client that does not follow redirects: the caller gets the redirecting reply. The timeout covers a
+// request and its reply; 0 means no timeout.
 func Client(o Options, timeout time.Duration) *http.Client { return Over(New(o), timeout) }
 
 // Over returns a client as [Client] does, but with a round tripper that wraps one of our transports.
@@ -136,8 +136,8 @@ func Over(transport http.RoundTripper, timeout time.Duration) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// RoundTrip sends a request, or returns an [ErrRefused]. An http.Client stores the redirecting reply in the request
-// that follows it, so RoundTrip also stops redirects of clients that a library makes.
+// RoundTrip sends a request, or returns an [ErrRefused]. When an http.Client follows a redirect, its new request
+// contains the redirecting reply. So RoundTrip can also stop the redirects of clients that a library makes.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := t.check(r); err != nil {
 		if r.Body != nil {

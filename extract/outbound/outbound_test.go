@@ -19,8 +19,8 @@ import (
 // The five status codes of redirects.
 var codes = []int{301, 302, 303, 307, 308}
 
-// signing adds credentials to each request below the http.Client, as iceberg-go does. So it does not help that an
-// http.Client removes credentials after a redirect.
+// signing adds credentials to each request below the http.Client, as iceberg-go does. An http.Client removes its own
+// credentials after a redirect, but not these.
 type signing struct{ http.RoundTripper }
 
 func (s signing) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -32,8 +32,8 @@ type Secrets struct {
 	parts [][]byte
 }
 
-// The shortest secrets that are replaced: in a stored reply, which must not be altered without need, and in a text for
-// people, where a part of another word may be hidden, too.
+// The length of the shortest secrets that are replaced, in bytes. minStored is for a stored reply, which must not be
+// altered without need. minShown is for a text for people, in which part of an unrelated word may be replaced.
 const minStored, minShown = 6, 4
 
 // Of returns the secrets in Authorization headers: the token and, for HTTP Basic, the password, alone and together with
@@ -72,7 +72,7 @@ func Of(headers ...string) *Secrets {
 	return s
 }
 
-// IsOf reports whether the secrets are those in some headers.
+// IsOf reports whether [Of] made the secrets from the same headers.
 func (s *Secrets) IsOf(headers ...string) bool { return s != nil && slices.Equal(s.headers, headers) }
 
 // addParts adds the ends of texts. The beginnings may be the same for all keys.
@@ -145,8 +145,8 @@ func asJSON(s string) string {
 	return inner(string(b))
 }
 
-// unaltered returns the longest part of a secret that no encoding for URLs, HTML or JSON alters; if it is short, all
-// spellings of the secret.
+// unaltered returns the longest part of a secret that no encoding for URLs, HTML or JSON alters; if that part is short,
+// all spellings of the secret.
 func unaltered(secret string) (parts []string) {
 	longest := slices.MaxFunc(plainRun.FindAllString(secret+" x", -1), func(a, b string) int { return len(a) - len(b) })
 	if len(longest) < minStored {

@@ -262,7 +262,7 @@ func (s *Service) difference(from *Service) string {
 	return hex.EncodeToString(hash[:4])
 }
 
-// Path returns the path with a name, below the base URL, with the ID put in.
+// Path returns the path under a name of the section paths, relative to the base URL, with the ID in place of {id}.
 func (s *Service) Path(name, id string) string {
 	return strings.Replace(s.Text("paths."+name), "{id}", url.PathEscape(id), 1)
 }

@@ -17,7 +17,8 @@ type listQuery struct {
 }
 
 // listQuery parses the parameters of a list request. The argument statuses contains all statuses. A request without the
-// parameter status lists entities with one of the first statuses; their number is the argument defaults.
+// parameter status lists the entities with one of the first statuses; the argument defaults is the number of these
+// statuses.
 func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err error) {
 	q.statuses = statuses[:defaults]
 	if text := c.query.Get("status"); text != "" {

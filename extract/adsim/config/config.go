@@ -20,7 +20,7 @@ type Config struct {
 	Sources    int // websites; default 4000, or RowsPerDay/15 if that is more
 
 	Now func() time.Time // real time, read once a request; default time.Now
-	// FreezeRestatements keeps the numbers of a day as they are at its end. Without it, later conversions and credits
+	// FreezeRestatements freezes the numbers of a day when the day ends. If it is false, later conversions and credits
 	// still change a day that is over.
 	FreezeRestatements bool
 

@@ -199,8 +199,8 @@ type Effect struct {
 	// From and To are the first and the last Chicago day, YYYY-MM-DD. Without To the effect does not end.
 	From string
 	To   string
-	// Both are changes in percent: Clicks of the clicks per impression, Conversions of the conversions per click. At
-	// -100 there are no clicks or no conversions.
+	// Clicks changes the clicks per impression, and Conversions changes the conversions per click. Both are in percent:
+	// at -100 there are no clicks or no conversions.
 	Clicks      int64
 	Conversions int64
 }

@@ -64,7 +64,7 @@ type balanceNow struct {
 	Status, Message string
 }
 
-// CardThreshold is the balance at which the card is charged.
+// CardThreshold is the balance at which the card is charged, in millionths of a US dollar.
 const CardThreshold = 100_000_000
 
 // BalanceOf computes the balance as of an instant. Spending lowers the balance. The card is charged with the average
