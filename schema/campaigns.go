@@ -55,7 +55,8 @@ var CampaignHistory = Define[Campaign]("campaign_history", ByAccount,
 		"campaign_id counts the spend once for each version.",
 	Stubbed(), DeletedAfter(2))
 
-// Delivery is one version of a campaign's delivery status. It changes often, so it has a history of its own.
+// Delivery is one version of a campaign's delivery status. The delivery status changes often, so it has a history of
+// its own.
 type Delivery struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`

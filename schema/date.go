@@ -88,7 +88,7 @@ func (d Date) String() string { return d.utc().Format(time.DateOnly) }
 // MarshalText writes YYYY-MM-DD.
 func (d Date) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads YYYY-MM-DD.
 func (d *Date) UnmarshalText(b []byte) (err error) {
 	*d, err = ParseDate(string(b))
 	return err

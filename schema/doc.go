@@ -11,8 +11,8 @@
 //   - day: a calendar day in America/Chicago, the zone in which the service
 //     counts money. It has 23, 24 or 25 hours and is never a timestamp.
 //   - instant: a point in time, UTC, in microseconds.
-//   - key: the columns that identify a row of a table. Keys are unique; no index enforces this; the proof of each read
-//     and the verification of the store do.
+//   - key: the columns that identify a row of a table. Keys are unique. The proof of each read and the verification of
+//     the store check this; there is no index.
 //   - coverage: which days are known, and how well. On a covered day a missing
 //     row means zero; on any other day it means unknown.
 //

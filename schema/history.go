@@ -37,7 +37,7 @@ type Frame struct {
 	ReadState string `col:"read_state" id:"110" history:"no"`
 }
 
-// FramePtr returns the frame of a row that embeds one.
+// FramePtr returns the frame of a row that embeds a Frame.
 func (f *Frame) FramePtr() *Frame { return f }
 
 // Forever is the valid_to of the newest version: 9999-12-31 00:00 UTC.

@@ -18,7 +18,7 @@ func (i Instant) Time() time.Time { return time.UnixMicro(int64(i)).UTC() }
 // String returns the instant in RFC 3339, in UTC, with its microseconds.
 func (i Instant) String() string { return i.Time().Format("2006-01-02T15:04:05.000000Z07:00") }
 
-// MarshalText writes what String shows.
+// MarshalText writes the text that String returns.
 func (i Instant) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 
 // UnmarshalText reads any RFC 3339 time.

@@ -1,6 +1,6 @@
 package schema
 
-// Intraday is what one campaign had spent on an open day when the day was read.
+// Intraday is the spend of one campaign on an open day, from midnight to the time of one read.
 type Intraday struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`

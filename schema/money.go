@@ -176,7 +176,7 @@ func (m Money) abs() uint64 {
 	return uint64(m)
 }
 
-// MarshalText writes what String shows.
+// MarshalText writes the text that String returns.
 func (m Money) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // UnmarshalText parses an amount. It refuses an amount that would have to be rounded.

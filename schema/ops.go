@@ -190,7 +190,7 @@ type Sighting struct {
 	RunID string `col:"_run_id" id:"104" json:"_run_id"`
 }
 
-// SightingPtr returns the sighting of a row that embeds one.
+// SightingPtr returns the sighting of a row that embeds a Sighting.
 func (s *Sighting) SightingPtr() *Sighting { return s }
 
 // EntityRead is one entity that currently cannot be read, completely or in part, and the reason.

@@ -1,7 +1,7 @@
 package schema
 
 // Reading records when a part of a campaign's settings was last read completely. That reading confirms the current
-// version of each entity in the part, except of entities that have a row of their own in this table.
+// version of each entity in the part, except entities that have a row of their own in this table.
 type Reading struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -52,7 +52,7 @@ func (r *SourceMode) Place() Place { return Place{r.CampaignID, PartMode, ""} }
 // Place returns the [Place] whose reading confirms the version.
 func (r *SourceRule) Place() Place { return Place{r.CampaignID, r.Rule, r.SourceID} }
 
-// Readings holds when each part of the settings was last read.
+// Readings holds the time of the last reading of each part of the settings.
 var Readings = Define[Reading]("reading", ByAccount,
 	"When each part of each campaign's settings was last read in full: last_confirmed_at of the views of now and of "+
 		"the views of versions follows from it. It differs after every run, and nothing else does.",

@@ -42,7 +42,7 @@ var SpendDaily = Define[Spend]("spend_daily", ByDay,
 
 // ReplyRules is the version of the rules by which replies of the report become rows of [SpendDaily]. Raise it whenever
 // a reply may decode to different rows. Replies of days within the report's reach are then decoded again. Replies of
-// older days are not, so they need not decode to the stored rows.
+// older days are not decoded again, so they need not decode to the stored rows.
 const ReplyRules = "4"
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].

@@ -133,16 +133,22 @@ var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 //	// US dollars, exact.
 //	Spend Money `col:"spend" id:"7"`
 //
-// id is the Parquet field id, key:"true" makes the column part of the key, precision:"12" makes an amount a
-// DECIMAL(12,6). encoding:"delta" makes Parquet store a text as its difference from the text before: half the size of a
-// dictionary if neighboring values hardly ever repeat. encoding:"plain" makes Parquet store numbers without a
-// dictionary: zstd compresses many different numbers better than their dictionary indexes, which are not aligned to
-// bytes. compress:"fsst" or compress:"dictionary" names DuckDB's compression of a text, compress:"bitpacking" or
-// compress:"rle" that of any other column. Then DuckDB does not try all compressions on new rows. history:"no" and
-// history:"refreshed" set the role of a column in a table of versions, see [InHistory]. since:"3" is the version of the
-// tables that added the column, if not the table's own. The fields of an embedded struct become columns in the place of
-// the struct. Define panics on a struct that is not a table, as [regexp.MustCompile] does, so that the first test shows
-// it.
+// The tags:
+//
+//   - id is the Parquet field ID. It is required.
+//   - key:"true" makes the column part of the key.
+//   - precision:"12" makes an amount a DECIMAL(12,6).
+//   - encoding:"delta" makes Parquet store a text as its difference from the text before. This takes half the space of
+//     a dictionary if neighboring values hardly ever repeat.
+//   - encoding:"plain" makes Parquet store numbers without a dictionary. zstd compresses many different numbers better
+//     than dictionary indexes, which are not aligned to bytes.
+//   - compress names DuckDB's compression, so that DuckDB does not try all of them on new rows: fsst or dictionary for
+//     a text, bitpacking or rle for any other column.
+//   - history:"no" and history:"refreshed" set the role of the column in a table of versions, see [InHistory].
+//   - since:"3" is the version of the tables that added the column, if not the table's own.
+//
+// The fields of an embedded struct become columns in the place of the struct. Define panics on a struct that is not a
+// table, as [regexp.MustCompile] does, so that the first test shows it.
 func Define[R any](name string, partition Partition, doc string, traits ...Trait) TableOf[R] {
 	row := reflect.TypeFor[R]()
 	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition, Since: Oldest, Row: row}

@@ -7,8 +7,8 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 )
 
-// Kind is a kind of column. There are six. Adding one affects every engine that reads the store: there are no floats
-// and no nested types.
+// Kind is the type of a column. There are six kinds, without floats and nested types, because every engine that reads
+// the store must support each kind.
 type Kind int
 
 // The kinds of column.

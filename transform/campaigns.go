@@ -13,8 +13,8 @@ import (
 // campaign alone (the single reply). An Entity that was not read is zero. If both replies have a key, the single reply
 // counts, because it was read later.
 //
-// A field that could not be read is NULL and unread, so that the caller can use the last known value. A field that is
-// not set is NULL:
+// A field that could not be read is NULL and in Unread, so that the caller can use the last known value. A field that
+// is not set is NULL and in the list of [Decoded] that this table names with a capital letter:
 //
 //	field                            null                 missing from both
 //	name, status, default_bid        unread               unread: every campaign has one
@@ -28,9 +28,9 @@ import (
 //	unsupported_targeting            as missing           false; unread without an audience
 //
 // An empty text or list, and a limit, a target or a default bid of 0, count as no value: the column is unread if a null
-// would be unread, and else Blank. Without the single reply it is unknown whether the list omits fields that are set.
-// unsupported_targeting is true if the flag is true next to the audience or within the audience. The names of the keys
-// and of the source modes are those of service.yaml.
+// would be unread, and otherwise in Blank. Without the single reply it is unknown whether the list omits fields that
+// are set. unsupported_targeting is true if the flag is true next to the audience or within the audience. The names of
+// the keys and of the source modes are those of service.yaml.
 //
 // Values are normalized, so that another spelling is not a change. Amounts come from their digits, rounded half to even
 // to six decimals. Statuses are in lower case with underscores; the audience's country, states, platforms and gender
@@ -39,8 +39,8 @@ import (
 // received.
 //
 // A number, a boolean or a time may also be a text, if it is unambiguous. An empty text in place of a number, a time or
-// a word counts as missing. Any other value is refused and its column is unread, and so is a bid that is negative or
-// does not fit DECIMAL(12,6). Campaign returns an error if the two replies are about different campaigns, or neither
+// a word counts as missing. Any other value is refused and its column is unread. A bid that is negative or does not fit
+// DECIMAL(12,6) is refused, too. Campaign returns an error if the two replies are about different campaigns, or neither
 // names one.
 func Campaign(a Reply, c SettingsContext) (row schema.Campaign, _ Decoded, err error) {
 	r, err := newReader(c.Service, "campaign", schema.CampaignHistory.Name, "campaign_id", a.Own, a.Listed)

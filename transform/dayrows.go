@@ -21,7 +21,7 @@ type DayRows struct {
 	Rounded int   // amounts that had more than six decimals
 	Refused int64 // rows that cannot be stored
 	Unread  int64 // rows that are stored without some of their counts
-	First   error // why the first refused row was refused; nil: no row was
+	First   error // why the first refused row was refused; nil: no row was refused
 	// UnreadForms is the number of counts that cannot be read, by column and form of the value ("clicks.string").
 	UnreadForms map[string]int64
 	// NoClicks means that the sum of the clicks is unknown: some clicks cannot be read, or clicks were not requested.
@@ -37,8 +37,8 @@ func NewDayRows(c SpendContext, intern *Interner) *DayRows {
 		NoClicks: !slices.Contains(c.Service.ReportColumns(), "clicks")}
 }
 
-// longestRaw is how many bytes of a refused row's JSON are kept, and mostAside how many such rows of a day. The stored
-// replies have all rows in full.
+// longestRaw is the number of bytes of a refused row's JSON that Aside has at most, and mostAside the number of rows in
+// Aside. The stored replies have all rows in full.
 const longestRaw, mostAside = 2000, 1000
 
 // Add adds the rows of a page, and returns how many of them can be stored. It returns an error if a row is of another

@@ -76,8 +76,8 @@ func (e *FieldError) Unwrap() []error { return []error{e.Err, extract.ErrContrac
 type Decoded struct {
 	// Unread are the columns that could not be read. They are NULL in the row; the caller uses the last known values.
 	Unread []string
-	// Withheld are the columns in Unread that the service itself could not read: by its description, a null means so.
-	// The other columns in Unread lack their key, or have a value that was not understood.
+	// Withheld are the columns in Unread that the service itself could not read. By its description, it sends null for
+	// such a value. The other columns in Unread lack their key, or have a value that was not understood.
 	Withheld []string
 	// Refused are the values that were not understood, the first of each column.
 	Refused []*FieldError
@@ -124,7 +124,7 @@ type absence int
 const (
 	required absence = iota // every entity has a value, so missing, null and blank are all unread
 	needed                  // a missing key is unread; null means that there is no value
-	optional                // a missing key means that there is no value, and so does null
+	optional                // a missing key and null both mean that there is no value
 )
 
 // reader reads the values of one entity.

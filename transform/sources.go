@@ -20,7 +20,7 @@ type SourceRead struct {
 	Mode  schema.SourceMode // without bids_last_read_at, which only the caller knows
 	Rules []schema.SourceRule
 
-	Kinds map[string]bool // whether all rules of a kind were read; if not, Rules may have some of them
+	Kinds map[string]bool // whether all rules of a kind were read; if false, Rules may have some rules of the kind
 	// Decoded describes the fields of Mode and the kinds of rules. A kind that was not read completely is in Unread
 	// under its name, and also in Withheld if its list was null.
 	Decoded
@@ -41,8 +41,7 @@ const (
 //     mode, unless its entries state under kind whether they are blocked or allowed. A list that is null or missing was
 //     not read. But if the list of the campaign's mode was read, a missing list of the other mode is empty: by the
 //     description, an allow-list campaign has no blocked sources, and a block-list campaign no allowed ones.
-//   - An entry of a list is an ID, or an object with the ID, or an object with a further object that has the ID. An ID
-//     of digits may be a number.
+//   - An entry of a list is an ID, or an object with the ID. An ID of digits may be a number.
 //   - The bids are a list of objects with the ID and a bid, or a map from IDs to numbers or to such objects. If the key
 //     is null or missing, the bids could not be read. A bid that is null is a rule without a number.
 //

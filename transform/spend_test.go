@@ -308,7 +308,7 @@ func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 }
 
 // TestSpend_NeedsNoOwnerWithoutSpend: a row without spend may lack any of its IDs. A row with a hundredth of a cent, of
-// either sign, may not.
+// either sign, needs all its IDs.
 func TestSpend_NeedsNoOwnerWithoutSpend(t *testing.T) {
 	for _, column := range []string{"campaign_id", "creative_id", "source_id"} {
 		for _, value := range []string{"", "null", `""`, `" "`} {

@@ -8,7 +8,7 @@ import (
 	"spendsync/schema"
 )
 
-// SpendRow returns a row of a day of account acme. A test edits only what matters.
+// SpendRow returns a row of a day of account acme. A test edits only the fields that matter to it.
 func SpendRow(d schema.Date, source string, spend schema.Money, edit ...func(*schema.Spend)) schema.Spend {
 	r := schema.Spend{
 		AccountID: "acme", ReportDate: d, CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,
