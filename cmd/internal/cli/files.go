@@ -14,7 +14,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// MaxSecret exceeds the size of any key, password, token or bundle of certificates.
+// MaxSecret limits the files that hold a secret, in bytes. Every key, password, token and bundle of certificates is
+// smaller.
 const MaxSecret = 1 << 20
 
 // OpenFile opens a regular file of at most limit bytes for reading. It follows links, because Kubernetes mounts secrets

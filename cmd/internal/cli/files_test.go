@@ -81,7 +81,7 @@ func TestCheckMetrics_ReplacesNothingElse(t *testing.T) {
 	}
 }
 
-// TestWriteFile_FollowsNoLink: a link with the name of the draft is not written through.
+// TestWriteFile_FollowsNoLink: if a link has the name of the draft, the file behind the link stays unchanged.
 func TestWriteFile_FollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	victim, path := filepath.Join(dir, "victim"), filepath.Join(dir, "answer")

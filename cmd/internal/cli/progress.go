@@ -80,8 +80,8 @@ func (s *Screen) Progress(kind, done string, n int, waitsUntil func() time.Time)
 	return b
 }
 
-// paceAfter is the time after which the bar shows the time left. Before, the pace would be misleading: the service
-// answers the first requests faster than the requests that have to wait for its limit.
+// paceAfter is the time after which the bar shows the time left. Before that time, the pace would be misleading: the
+// service answers the first requests faster than later requests, which have to wait for the limit.
 const paceAfter = 3 * time.Second
 
 // pace describes the bar's progress when the time took has passed. The text has the rows so far, and then one of three

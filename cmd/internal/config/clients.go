@@ -16,7 +16,7 @@ const (
 	API    = "advertiser API"
 )
 
-// ClientOptions are a client's options that are not variables.
+// ClientOptions are the options of a client that do not come from variables.
 type ClientOptions struct {
 	UserAgent string
 	Log       *slog.Logger

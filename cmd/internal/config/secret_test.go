@@ -22,7 +22,7 @@ const (
 	canaryPassword = `cAn4ryPass"wörd/&<+ %`
 )
 
-// TestSecret_NeverPrints: no way of printing a value in Go shows a secret (S2).
+// TestSecret_NeverPrints: no way of printing a value in Go shows a secret.
 func TestSecret_NeverPrints(t *testing.T) {
 	c := Config{APIKey: canaryKey, ReportPass: canaryPassword}
 	k := Credentials{APIKey: canaryKey, User: "ann", ReportPassword: canaryPassword}
@@ -44,7 +44,7 @@ func TestSecret_NeverPrints(t *testing.T) {
 }
 
 // TestSecret_Files: a secret is the content of a file without the newline at its end. The file can be read again later.
-// If the file is missing, empty or has two lines, the error names the file and does not show its content (S1).
+// If the file is missing, empty or has two lines, the error names the file and does not show its content.
 func TestSecret_Files(t *testing.T) {
 	dir := t.TempDir()
 	for name, tc := range map[string]struct {
