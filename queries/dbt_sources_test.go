@@ -143,7 +143,7 @@ type documentedView struct {
 
 type documentedColumn struct{ name, kind, doc string }
 
-// documentedViews returns the views of a warehouse, as an empty one defines them.
+// documentedViews returns the views of an empty warehouse.
 func documentedViews(t *testing.T) (all []documentedView) {
 	t.Helper()
 	w := newWarehouse(t)

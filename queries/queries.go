@@ -38,8 +38,8 @@ type Query struct {
 
 	// For ready questions only.
 	Params []Param
-	None   string // shown instead of an answer without rows: what it means that there are none
-	Alone  string // if the first row is a total: what it means if no other row follows
+	None   string // the meaning of an answer without rows; shown instead of the answer
+	Alone  string // the meaning of an answer whose only row is a total
 	Days   string // selects the days of the answer: an SQL condition on main.spend AS s and main.today AS t
 }
 

@@ -104,7 +104,7 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 			stopped := map[string]bool{}
 			last := looks[len(looks)-1].Add(time.Minute)
 			if last.Before(day(19)) {
-				last = day(20).Add(12 * time.Hour) // the report is read on
+				last = day(20).Add(12 * time.Hour) // the report is still read, although the settings are not
 			}
 			for d := 2; d <= 20; d++ {
 				date, state := day(d).Format(time.DateOnly), "complete"

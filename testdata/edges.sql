@@ -1,5 +1,5 @@
--- A store of edges, an account each: what a service may truthfully report, and no rate or logarithm is made for.
--- It fills the tables of an empty warehouse whose calendar covers 2025 to 2027.
+-- Edge cases of rates and logarithms, one account each: numbers that a service may truthfully report. The statements
+-- fill the tables of an empty warehouse whose calendar covers 2025 to 2027.
 CREATE TEMP TABLE edge AS
 SELECT v.account_id, v.last_date FROM (VALUES
   ('credits', DATE '2026-11-19'), ('zero_weeks', DATE '2026-11-19'), ('clicks_above', DATE '2026-11-19'), ('one_row', DATE '2026-11-19'),
@@ -20,13 +20,13 @@ FROM edge AS e, range(45) AS d(d), range(4) AS c(c), range(2) AS k(k), range(5) 
 WHERE e.account_id NOT IN ('one_row', 'no_row', 'open_day');
 INSERT INTO edge_row VALUES ('one_row', DATE '2026-11-19', 'C0', 'K0-0', 'S0', 5, 10, 100, 1), ('open_day', DATE '2026-11-19', 'C0', 'K0-0', 'S0', 5, 10, 100, 1);
 
--- One credit beyond all else of its source, a source of nothing but credits, a campaign of them, and a day.
+-- Credits: one that exceeds everything else of its source; then a source, a campaign and a day with credits only.
 UPDATE edge_row SET spend = -10, clicks = -30, impressions = 0, conversions = -6 WHERE account_id = 'credits' AND source_id = 'S0' AND report_date = DATE '2026-11-15';
 UPDATE edge_row SET spend = -10, clicks = -30, impressions = 0, conversions = -6 WHERE account_id = 'credits' AND source_id = 'S1' AND campaign_id = 'C1';
 UPDATE edge_row SET spend = -1, clicks = -1, impressions = -1, conversions = -1 WHERE account_id = 'credits' AND campaign_id = 'C2';
 UPDATE edge_row SET spend = -1, clicks = -1, impressions = -1, conversions = -2 WHERE account_id = 'credits' AND report_date = DATE '2026-11-17';
 UPDATE edge_row SET spend = -spend, clicks = -clicks, impressions = -impressions, conversions = -conversions WHERE account_id = 'net_credits';
--- Weeks of zero spend with conversions, of net negative spend, of nothing at all, and of zeros before.
+-- Weeks with conversions but no spend, with negative spend, and with zeros only; and zeros only in the week before.
 UPDATE edge_row SET spend = 0 WHERE account_id = 'zero_weeks' AND campaign_id = 'C0' AND report_date > DATE '2026-11-12';
 UPDATE edge_row SET spend = -0.1 WHERE account_id = 'zero_weeks' AND campaign_id = 'C1' AND report_date > DATE '2026-11-12';
 UPDATE edge_row SET spend = 0, clicks = 0, impressions = 0, conversions = 0 WHERE account_id = 'zero_weeks' AND campaign_id = 'C2' AND report_date > DATE '2026-11-12';
@@ -53,7 +53,7 @@ FROM edge AS e
 JOIN range(45) AS d(d) ON d.d = 0 OR e.account_id NOT IN ('one_row', 'open_day')
 LEFT JOIN (SELECT account_id, report_date, count(*) AS n, sum(spend) AS spend, sum(clicks)::BIGINT AS clicks FROM edge_row GROUP BY ALL) AS r
   ON r.account_id = e.account_id AND r.report_date = e.last_date - d.d::INTEGER;
--- Credits that came late, and conversions.
+-- Conversions that arrived late: one on each of three days. The spend did not change.
 INSERT INTO main.spend_change BY NAME
 SELECT
   r.account_id, r.report_date, r.campaign_id, r.creative_id, r.source_id, (r.report_date + 1 + h.h::INTEGER)::TIMESTAMPTZ AS seen_at, 'update' AS op, r.spend AS old_spend, r.spend AS new_spend,

@@ -30,7 +30,8 @@ def storage():
 
 def generation(name):
     """The generation in current.json, or in pushed.json, which names that of the last completed push."""
-    # In one request: pyarrow's stream asks for the size first, and would cut off a longer pointer that replaces it.
+    # Read the pointer in one request. pyarrow's stream requests the size first, and would cut off a longer pointer that
+    # replaces the first one in between.
     bucket, prefix = where.split("/", 1)
     text = json.load(boto3.client("s3", endpoint_url=endpoint).get_object(Bucket=bucket, Key=f"{prefix}/{name}.json")["Body"])
     return (text if "generation" in text else text["pointer"])["generation"]
@@ -166,14 +167,14 @@ def judge(truth, newest, answers):
             errors.setdefault(kind, []).append(days)
             continue
         counts[kind] += 1
-        if own is None:  # each day for itself: of a generation that a push has ended with, or of a newer one
+        if own is None:  # each day must be of the generation of the last finished push, or of a newer one
             for day, spend in days.items():
                 known = [g for g in truth if g >= ended and truth[g].get(day) == spend]
                 assert known, (kind, n, "pushed", ended, day, spend)
             assert set(truth[ended]) <= set(days), (kind, n, "days are missing", ended)
             continue
         assert days == truth[own], (kind, n, own, "is the answer of no single generation")
-        if kind == "pull --watch":  # it follows: never back, and in the end there
+        if kind == "pull --watch":  # a follower never goes back to an older generation
             assert own >= last.get(n, 0), (kind, n, own, "after", last[n])
         else:
             assert own >= before, (kind, n, own, "is older than the pointer", before)
@@ -181,7 +182,8 @@ def judge(truth, newest, answers):
     print(f"{len(truth) - 1} publications, answers of one generation each: {counts}; repeated after an error: "
           f"{ {k: len(v) for k, v in errors.items()} }")
     for kind, texts in errors.items():
-        # No wrong answer is allowed; an error is, to those that open what is replaced under its name.
+        # No reader may get a wrong answer. A reader that opens a file which is replaced under the same name may get an
+        # error.
         assert kind != "pull --watch" and len(texts) <= counts[kind], (kind, len(texts), texts[:3])
     assert all(counts.values()), counts
     latest = {n: own for kind, n, _, _, own, days in answers if own is not None and not isinstance(days, str)}

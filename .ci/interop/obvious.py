@@ -21,7 +21,8 @@ c AS (SELECT * FROM campaign_history WHERE is_current AND NOT is_deleted),
 k AS (SELECT * FROM creative_history WHERE is_current AND NOT is_deleted),
 r AS (SELECT * FROM source_rule_history WHERE is_current AND NOT is_deleted)
 """
-LAST = "SELECT d.* FROM s AS d JOIN last AS l ON l.account_id = d.account_id AND "  # its days by the last whole one
+# A condition on the last complete day follows.
+LAST = "SELECT d.* FROM s AS d JOIN last AS l ON l.account_id = d.account_id AND "
 
 # The question, the obvious SQL, the right SQL (after WITH).
 QUESTIONS = [
@@ -104,7 +105,8 @@ def main(*stores):
         for zone in zones:
             con.execute(f"SET TimeZone = '{zone}'")
             days[zone] = con.execute("SELECT current_date").fetchone()
-        zones = [zone for zone in zones if days[zone] == days["America/Chicago"]]  # elsewhere yesterday is another day
+        # In the other zones, it is another day now.
+        zones = [zone for zone in zones if days[zone] == days["America/Chicago"]]
         for name, obvious, want in QUESTIONS:
             con.execute("SET TimeZone = 'UTC'")
             want = rows_of(con, WITH + want)

@@ -17,7 +17,8 @@ FOLDERS = ("parquet", "raw", "ledger", "manifest")
 LEDGER = re.compile(r"ledger/account=([a-z0-9][a-z0-9_-]{0,39})/\d{4}-\d\d\.jsonl")
 REPORTED = ["campaign_id", "creative_id", "source_id", "campaign_name", "spend", "clicks", "impressions", "conversions"]
 FOREVER = datetime.datetime(9999, 12, 31, tzinfo=datetime.timezone.utc)
-FOLLOWED = {"last_confirmed_at", "bids_last_read_at"}  # before version 12 of the tables only the DuckDB file followed them
+# Before version 12 of the tables, only the DuckDB file had their latest values.
+FOLLOWED = {"last_confirmed_at", "bids_last_read_at"}
 IN_DUCKDB = {"ops_day_coverage": "ops.day_coverage", "ops_run": "ops.run"}
 
 
@@ -207,7 +208,7 @@ class Store:
                 if newest > self.root["generation"]:
                     self.damage("manifest.json", "warehouse.duckdb is newer than the manifest")
             except (duckdb.Error, OSError, TypeError):
-                pass  # it shows nothing
+                pass  # a file that cannot be read does not contradict the manifest
             return
         if (self.dir / "warehouse.duckdb.wal").exists():
             self.damage("warehouse.duckdb.wal", "somebody opened warehouse.duckdb for writing")

@@ -42,8 +42,8 @@ class Life:
         # Without pagination there is no page size either. Ask for pages larger than a day, which show where it ends.
         self.page_size = rng.choice([1000, 10000] if habits["no_pagination_before"] else [60, 100, 1000, 10000])
         self.dir = args.keep
-        self.accepted = {}  # day -> what its stored rows may be
-        self.fresh = {}  # day -> when it was last stored as it was then
+        self.accepted = {}  # day -> the contents that its stored rows may have
+        self.fresh = {}  # day -> start of the last run after which its stored rows were right
         self.bids = {}  # campaign -> its stored overrides, while they cannot be read
         self.gone = {}  # deleted entity -> runs at exit 0 since
         self.versions = collections.defaultdict(list)
@@ -132,7 +132,7 @@ class Life:
             env["SPENDSYNC_SERVICE_FILE"] = self.dir + "/service.yaml"
         return subprocess.run([self.args.spendsync, *command], env=env, text=True, capture_output=True)
 
-    # What it stored against what is true.
+    # Comparing the store with the truth.
 
     def differ(self, text, code):
         self.differences.append(text)
@@ -194,7 +194,7 @@ class Life:
                 if code == 0 and d < today and self.readable(d, today):
                     self.differ(f"{d} is {covered.get(d)}", code)
                 continue
-            if not accepted:  # stored, and asked for in no way that we know
+            if not accepted:  # stored, although no request of the runs was for this day
                 self.differ(f"{d} is stored without having been asked for", code)
                 continue
             self.counts["rows"] += len(rows)
@@ -306,8 +306,8 @@ class Life:
                 self.gone.pop((table, i), None)
                 continue
             if all(p == "none" for p in possible):
-                # Two listings without it prove that it is gone, if neither it nor its campaign has spend since
-                # yesterday. The service may deliver for some time after it stops listing an entity.
+                # Two listings without an entity prove that it is deleted, if neither the entity nor its campaign has
+                # spend since yesterday. The service may deliver for some time after it stops listing an entity.
                 campaign = i[0] if isinstance(i, tuple) else got.get("campaign_id")
                 spent = max(self.spent.get(k, date.min) for k in (i, campaign))
                 if spent >= day_of(self.world.now) - timedelta(1):
@@ -316,7 +316,8 @@ class Life:
                 if self.gone[table, i] <= 2:
                     continue
             if isinstance(got, dict) and isinstance(possible[-1], dict):
-                # It may have changed during the run. If it differs from all states of that time, the run must name it.
+                # An entity may have changed during the run. If a stored value differs from all its values during the
+                # run, the run must name the field as unread.
                 others = [[k for k in got if got[k] != p[k]] for p in possible if isinstance(p, dict)]
                 other = min(others, key=lambda o: sum((table, i, k) not in self.unread for k in o))
                 if all((table, i, k) in self.unread for k in other):

@@ -28,7 +28,7 @@ HABITS = {
     "list": ["data", "bare", "named", "items_total", "data_pagination", "results_count", "named_meta"],
     "object": ["bare", "data", "named"],
     "id": ["id", "typed", "both"],
-    "summary": [False, True],  # listed campaigns have fewer fields than one read by itself
+    "summary": [False, True],  # a campaign in a list has fewer fields than the reply for a single campaign
     "instants": ["Z", "+00:00", ".000Z", "-05:00"],
     "absent": ["null", "left out"],
     "mode_key": ["source_targeting_mode", "targeting_mode", "source_mode"],
@@ -94,7 +94,7 @@ class Service:
         self.world, self.habits, self.seed, self.faulty = world, habits, seed, faults
         self.lock = threading.Lock()
         self.run = 0
-        self.down = self.broken = None  # everything, or the paths that begin so
+        self.down = self.broken = None  # down: the outage of all requests; broken: the prefix of the paths that fail
         self.tries, self.faults, self.requests = {}, [], []
         self.server = None
         self.port = 0

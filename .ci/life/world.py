@@ -84,7 +84,8 @@ class World:
         self.late = []  # conversions to come: (when, day, key)
         self.funds = 40_000 * MICRO
         self.changes_today = {"campaign_changes": 0, "creative_changes": 0, "source_changes": 0}
-        self.watched = None  # what was true during the run that is going on
+        # by day: the rows that the day had during the current run, oldest first; None: there is no run
+        self.watched = None
         self.deleted = {}  # campaign -> when
         self.key_expires = start + timedelta(days=45)
         for _ in range(campaigns):
@@ -109,7 +110,7 @@ class World:
         for k in self.creatives.values():
             if k.campaign.id in self.deleted or k.status == "draft":
                 continue
-            if self.habits["zero_rows"] == "now":  # whatever is not archived now, on every day
+            if self.habits["zero_rows"] == "now":  # every creative that is not archived now, on every day
                 if k.status != "archived":
                     yield k
             elif day_of(k.created) <= day and (k.archived is None or day_of(k.archived) >= day):

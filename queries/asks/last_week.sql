@@ -91,7 +91,7 @@ summed AS (
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.is_compared AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE d.is_last AND d.is_compared), 0) END AS compared_conversions,
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.is_compared AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE d.is_last AND d.is_compared), 0) END AS compared_adjusted,
     CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.is_compared AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE NOT d.is_last AND d.is_compared), 0) END AS compared_adjusted_before,
-    -- If one count is unknown, so is the sum.
+    -- If one count is unknown, the sum is unknown, too.
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE d.is_last), 0) END AS conversions,
     CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE NOT d.is_last), 0) END AS conversions_before,
     CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.is_compared AND d.aged_conversions IS NULL) = 0 THEN coalesce(sum(d.aged_conversions) FILTER (WHERE NOT d.is_last AND d.is_compared), 0) END AS aged_conversions,
@@ -133,7 +133,7 @@ spread AS (
   ) AS e
   GROUP BY e.account_id, e.campaign_id
 ),
--- Campaigns with a break in one of the two weeks that is over by now.
+-- Campaigns with a break that fell into the two weeks and is over by now.
 broke AS (
   SELECT d.account_id, d.campaign_id, any_value(d.reason) AS reason
   FROM int.break_day AS d

@@ -32,7 +32,8 @@ day AS (
   JOIN int.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
   GROUP BY d.account_id, l.report_date, d.report_date
 ),
--- The last 28 days, or as many as there are, in two halves: the later one has the pace, the earlier one pace_before.
+-- The last 28 days, or as many as there are, in two halves: is_pace marks the later half, is_pace_before the earlier
+-- half.
 placed AS (
   SELECT
     h.*, (1e6 * h.spend::DOUBLE * h.conversions_share)::BIGINT AS arrived, h.report_date >= h.month AS is_now,

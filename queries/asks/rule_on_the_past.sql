@@ -18,7 +18,7 @@
 -- Column saved_high: saved is below this with a probability of 95 %.
 -- Column verdict: saves, loses: beyond these bounds; not_enough_evidence: chance may explain it, or worth or conversions are not known; blocks_nothing.
 WITH read AS (
-  -- Reads of days by published runs; the first one after a day was over is when the whole day became known.
+  -- Reads of days by published runs. The first read after the end of a day is when the complete day became known.
   SELECT s.account_id, try_cast(s.unit AS DATE) AS report_date, s.started_at
   FROM ops.step AS s
   JOIN ops.run AS r ON r.account_id = s.account_id AND r._run_id = s._run_id AND r.published
@@ -125,7 +125,7 @@ decided AS (
   FROM ruled AS r
   GROUP BY r.account_id, r.campaign_id, r.source_id, r.place
 ),
--- What the sources brought after they would have been blocked, as known today.
+-- The results of each source after the day on which the rule would have blocked it, as known today.
 after AS (
   SELECT
     d.account_id, d.campaign_id, d.source_id, d.place, sum(t.spend) AS spend, CASE WHEN sum(t.no_conversions) = 0 THEN sum(t.conversions) END AS conversions,

@@ -47,7 +47,8 @@ known AS (
   UNION
   SELECT DISTINCT s.account_id, s.campaign_id FROM int.campaign_spend AS s
 ),
--- Rows of both sides. Numbers of the other side are 0; a number of its own side that is unknown is NULL.
+-- Rows of the report (here) and of the tracker (there). In each row, the numbers of the other side are 0, and an
+-- unknown number of its own side is NULL.
 counted AS (
   SELECT
     s.account_id, s.campaign_id, s.report_date, s.source_id, 1 AS here, 0 AS there, s.spend, s.clicks, s.conversions,
@@ -57,7 +58,8 @@ counted AS (
   SELECT k.account_id, k.campaign_id, k.report_date, k.source_id, 0, 1, 0, 0, 0, k.clicks, k.conversions, k.approved, k.held, k.refused, k.revenue
   FROM main.tracker_daily AS k
 ),
--- Which numbers the export contains at all. If it contains a number, the sources missing in it have 0; else unknown.
+-- Which columns the export has at all. In a column that the export has, a source that the export lacks counts as 0. In
+-- any other column, all sources are unknown.
 told AS (
   SELECT
     k.account_id, count(k.conversions) > 0 AS conversions, count(k.approved) > 0 AS approved, count(k.held) > 0 AS held, count(k.refused) > 0 AS refused,
@@ -101,7 +103,8 @@ shared AS (
   FROM summed AS s
   WINDOW of_account AS (PARTITION BY s.account_id)
 ),
--- The standard deviation of the share: that of a binomial count, or the one that the days show if that is larger.
+-- The standard deviation of the share: the larger of the deviation of a binomial count and the deviation between the
+-- days.
 deviating AS (
   SELECT
     s.*, safe_sqrt(greatest(

@@ -40,8 +40,8 @@ told AS (
   WHERE s.days >= 3 AND s.clicks_before > 0 AND s.clicks_after > 0
   GROUP BY s.account_id
 )
--- A Bayesian estimate: the assumed elasticity has a standard deviation of a half, and the logarithm of a week's clicks
--- one of 0.4 without any change of bids.
+-- A Bayesian estimate. The assumed elasticity has a standard deviation of 0.5. Without any change of bids, the
+-- logarithm of a week's clicks has a standard deviation of 0.4.
 SELECT
   a.account_id, coalesce(t.changes, 0) AS changes,
   least(3, greatest(0.2, (4 * a.usual + coalesce(t.products, 0) / 0.15) / (4 + coalesce(t.squares, 0) / 0.15))) AS elasticity

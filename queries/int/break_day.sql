@@ -49,7 +49,7 @@ summed AS (
   FROM scored AS s
   WINDOW onward AS (PARTITION BY s.account_id, s.campaign_id ORDER BY s.report_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),
--- The run of days with the highest sum of scores goes from a minimum of the running sum to the maximum that follows it
+-- The row of days with the highest sum of scores goes from a minimum of the running sum to the maximum that follows it
 -- before the next lower minimum.
 risen AS (
   SELECT
@@ -65,7 +65,7 @@ row_of_days AS (
   -- A cheap first filter, far below the final criterion.
   HAVING max(r.height) - r.lowest > 2
 ),
--- The break begins on the day of the run that best divides the counts before it from those after it.
+-- The break begins on the day of this row of days that best separates the counts before the day from the later counts.
 parted AS (
   SELECT
     b.account_id, b.campaign_id, s.report_date AS since_date, b.until_date, s.last_date,
@@ -79,7 +79,8 @@ parted AS (
     PARTITION BY b.account_id, b.campaign_id, b.lowest
     ORDER BY before * safe_ln(before / arrived_before) + CASE WHEN inside > 0 THEN inside * safe_ln(inside / arrived_inside) ELSE 0 END DESC, s.report_date) = 1
 ),
--- A break is over if the conversion rate after the run of days is above 0.75 of the rate before.
+-- A break is over if at least 10 conversions came after the row of days, at more than 0.75 of the conversion rate
+-- before.
 ended AS (
   SELECT
     p.*, p.after >= 10 AND p.after / nullif(p.arrived_after, 0) > 0.75 * p.before / p.arrived_before AS is_over

@@ -16,7 +16,7 @@ campaign AS (
   LEFT JOIN holding AS a ON a.account_id = h.account_id AND a.campaign_id = '' AND a.creative_id = '' AND a.source_id = ''
   WHERE h.is_current
 ),
--- A payout for a creative takes precedence over that for its campaign.
+-- A payout for a creative takes precedence over the payout for its campaign.
 of_creatives AS (
   SELECT k.account_id, k.campaign_id, avg(coalesce(p.payout, c.campaign_payout, c.any_payout)) AS payout
   FROM main.creative_history AS k

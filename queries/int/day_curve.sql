@@ -7,7 +7,7 @@ WITH whole AS (
     AND coalesce(d.status = 'active' AND NOT d.is_deleted, true) AND NOT d.settings_changed
     AND coalesce(d.utilization < (0.95::DOUBLE /* pacing_limited */), true)
 ),
--- What was spent from midnight in Chicago to the end of each hour.
+-- The spend from midnight in Chicago to the end of each hour.
 hourly AS (
   SELECT
     w.*, epoch(h.hour_from) AS hour_from, h.spend_so_far::DOUBLE AS spend_so_far,
@@ -23,7 +23,7 @@ hourly AS (
 ended AS (
   SELECT
     r.account_id, r.report_date, r.campaign_id, r.hour, any_value(r.spend) AS spend, any_value(r.clicks) AS clicks, max(r.spend_so_far) AS spend_so_far,
-    -- When the clocks are set back, an hour comes twice; its share is that at the end of the second one.
+    -- When the clocks are set back, an hour comes twice. Its share is the share at the end of the second time.
     count(r.spend_so_far) = count(*) AS is_known
   FROM hourly AS r
   GROUP BY r.account_id, r.report_date, r.campaign_id, r.hour

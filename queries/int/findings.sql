@@ -88,7 +88,7 @@ changed AS (
     AND NOT (c.kind = 'creative' AND (c.field LIKE 'pending%' OR c.field LIKE 'rejection%' OR coalesce(c.old_value, '') = 'pending_review' OR coalesce(c.new_value, '') = 'rejected'))
   GROUP BY c.account_id, c.seen_at
 ),
--- New keys in replies, one row for each run; those of the account's first run are not news.
+-- New keys in replies, one row for each run. The keys of the account's first run are not new.
 second_run AS (
   SELECT r.account_id, r.started_at
   FROM ops.run AS r

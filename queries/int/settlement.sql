@@ -67,7 +67,7 @@ value AS (
   LEFT JOIN change AS c ON c.account_id = d.account_id AND c.report_date = d.report_date AND c.age = d.age
   WINDOW later AS (PARTITION BY d.account_id, d.report_date ORDER BY d.age DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ),
--- The totals of the days at each age and at the next one. A join, not a window: DuckDB plans everything below a window
+-- The totals of the days at each age and at the next age. A join, not a window: DuckDB plans everything below a window
 -- twice, and everything below ten nested windows a thousand times.
 link AS (
   SELECT
@@ -98,7 +98,8 @@ share AS (
   FROM growth AS g
   WINDOW onward AS (PARTITION BY g.account_id, g.is_chained ORDER BY g.age DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ),
--- far: the last age before oldest at which the numbers are not within settled_share of the final ones, or unknown.
+-- far: the last age before oldest at which the numbers are unknown, or differ from the final numbers by more than
+-- settled_share allows.
 settled AS (
   SELECT
     s.*, max(s.age) FILTER (WHERE s.age < s.oldest AND NOT coalesce(abs(1 - s.spend_share) <= 1 - 0.99::DOUBLE /* settled_share */ + 1e-9

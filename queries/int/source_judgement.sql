@@ -21,7 +21,7 @@ WITH
 -- the campaign's rate (conversions per dollar), times the source's quality in that campaign, 1 for a typical source.
 -- Rates vary around the account's level, and qualities around 1, as gamma variables, so that evidence adds up like
 -- counts.
---   1. Level and variance of the account: by moments over its sources, weighted by how much each tells as a sample.
+--   1. Level and variance of the account: by moments over its sources, weighted by the information in each source.
 --   2. Rate of each campaign: its own counts, plus 1 / variance conversions at the account's level.
 --   3. Prior quality: how the source did in the account's other campaigns, as far as campaigns share quality
 --      (covariance of a source's deviations divided by their variance). The rest stays unknown, with its own variance.
@@ -37,8 +37,8 @@ level AS (
     (2.5::DOUBLE /* sources_vary */) AS sources_vary, (5::DOUBLE /* sources_weight */) AS sources_weight,
     -- Campaigns of one account are more alike: their prior variance is 1 / 10 (standard deviation about a third).
     (1::DOUBLE /* campaigns_vary */) AS campaigns_vary, (10::DOUBLE /* campaigns_weight */) AS campaigns_weight,
-    -- Bounds of the variances. Lower ones would count like 200 or 300 conversions that never happened; 10 is a factor
-    -- of about 4.
+    -- Bounds of the variances. A lower variance would count like 200 or 300 conversions that never happened; 10 allows
+    -- a factor of about 4.
     (0.005::DOUBLE /* least_variance */) AS least_variance, (0.003::DOUBLE /* least_campaign_variance */) AS least_campaign_variance,
     (10::DOUBLE /* most_variance */) AS most_variance,
     -- Campaigns never share all of a source's quality: some of it always stays unknown in a new campaign.
@@ -148,7 +148,7 @@ differing_campaigns AS (
   JOIN of_account AS a ON a.account_id = c.account_id
   GROUP BY c.account_id
 ),
--- With the present limit, because the next day's spend depends on it.
+-- Campaigns at their daily limit. Only the present limit counts, because the next day's spend depends on it.
 at_limit AS (
   SELECT s.account_id, s.campaign_id
   FROM int.campaign_spend AS s
@@ -156,11 +156,12 @@ at_limit AS (
   JOIN span AS p ON p.account_id = s.account_id AND s.report_date > p.window_to - l.limited_days AND s.report_date <= p.window_to
   JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current AND h.daily_spend_limit > 0
   GROUP BY s.account_id, s.campaign_id
-  -- The days together: if limits start over at another hour than midnight in Chicago, one day may exceed its limit and
-  -- the next stay below.
+  -- Compare the sum of the days: if the service resets limits at another hour than midnight in Chicago, one day may
+  -- exceed its limit, and the next day may stay below.
   HAVING sum(s.spend)::DOUBLE >= any_value(l.limited * l.limited_days * h.daily_spend_limit::DOUBLE)
 ),
--- rate is that of a typical source; spend_rate is that of a typical dollar, so that large sources weigh by their spend.
+-- rate: conversions per dollar of a typical source. spend_rate: conversions per dollar of the campaign's spend, to
+-- which large sources contribute more.
 campaign AS (
   SELECT
     c.account_id, c.campaign_id, 1 / (1 / d.variance + w.brought) AS unknown,

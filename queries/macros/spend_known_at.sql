@@ -2,7 +2,7 @@
 -- Trap: the growth of a day that was not over is not kept: rows that have changed since, of a day not yet proven complete at that instant, have the first numbers known of it when it was over (is_exact false); a day first read later is left out.
 -- Parameters: instant
 WITH undone AS (
-  -- The first change after the instant contains, as old values, what was known at the instant.
+  -- The old values of the first change after the instant are the values that were known at the instant.
   SELECT s.*
   FROM main.spend_change AS s
   WHERE s.seen_at > instant
@@ -10,7 +10,7 @@ WITH undone AS (
     PARTITION BY s.account_id, s.report_date, s.campaign_id, s.creative_id, s.source_id ORDER BY s.seen_at, CASE s.op WHEN 'delete' THEN 1 ELSE 2 END) = 1
 ),
 whole AS (
-  -- Days that had been read by then after they were over.
+  -- Days that were read after their end and before the instant.
   SELECT DISTINCT k.account_id, k.report_date
   FROM ops.step AS s
   JOIN ops.run AS r ON r.account_id = s.account_id AND r._run_id = s._run_id AND r.published

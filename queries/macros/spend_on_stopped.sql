@@ -14,7 +14,7 @@
 -- Column spend: US dollars spent on the day in spite of the stop.
 -- Column coverage_state: How well the day is known: open, complete, final or partial, as in ops.day_coverage.
 WITH span AS (
-  -- ends_at: until when the day's numbers reach. For an open or partial day, that is its last read.
+  -- ends_at: the time up to which the day's numbers are known. For an open or partial day, this is its last read.
   SELECT
     c.account_id, c.report_date, c.state, k.starts_at,
     CASE WHEN c.state IN ('complete', 'final') THEN k.ends_at ELSE least(k.ends_at, coalesce(c.last_read_at, k.ends_at)) END AS ends_at
@@ -93,7 +93,7 @@ sync AS (
   WHERE r.campaigns_read > 0
 ),
 allowed AS (
-  -- A source may have been added to the list at any time since the read before the one that found it there.
+  -- A source may have been added to the list at any time after the last read that did not find it there.
   SELECT r.account_id, r.campaign_id, r.source_id, coalesce(r.changed_after, s.before, r.valid_from) AS valid_from, r.valid_to
   FROM rule_known AS r
   ASOF LEFT JOIN sync AS s ON s.account_id = r.account_id AND r.valid_from > s.started_at

@@ -68,14 +68,14 @@ campaign_bid AS (
   JOIN default_bid AS h ON h.account_id = k.account_id AND h.counts_from < k.ends_at AND h.valid_to >= k.ends_at
   GROUP BY h.account_id, h.campaign_id
 ),
--- Bids of sources that were in force on some day. If one was in force on all days, the source has no other.
+-- Bids of sources that were in force on some day. If a bid was in force on all days, the source has no other bid.
 held_bid AS (
   SELECT b.account_id, b.campaign_id, b.source_id, max(b.bid) AS bid, bool_and(b.counts_from < e.first_end AND b.valid_to >= e.last_end) AS held_throughout
   FROM source_bid AS b
   JOIN edges AS e ON e.account_id = b.account_id AND b.counts_from < e.last_end AND b.valid_to >= e.first_end
   GROUP BY b.account_id, b.campaign_id, b.source_id
 ),
--- Only for these sources must bids be computed day by day: their own bid or the campaign's changed.
+-- Sources whose own bid or whose campaign's bid changed. Only the bids of these sources are computed day by day.
 moved AS (
   SELECT w.account_id, w.campaign_id, w.source_id
   FROM int.source_window AS w

@@ -135,7 +135,8 @@ paced AS (
     coalesce(s.days_funded, 0) AS days_funded, s.spend::DOUBLE / s.days_funded AS mean_daily_spend,
     CASE WHEN s.days_funded > 0 THEN coalesce(e.expected_daily_spend, 0) END AS expected_daily_spend,
     greatest(f.seen_at, o.looked_at) AS last_seen_at,
-    -- The value that was read. If none was, any member of the JSON whose name resembles auto-funding and that is true.
+    -- The value that was read. If no value was read: whether the JSON has a member that is true and whose name
+    -- resembles auto-funding.
     CASE
       WHEN f.auto_funding IS NOT NULL THEN f.auto_funding
       WHEN regexp_matches(f.raw, '(?i)"auto[_-]?(fund|recharge|top|reload|refill)[a-z_-]*"\s*:\s*(true|\{[^{}]*"(is_)?(enabled|active|on)"\s*:\s*true)') THEN true

@@ -84,8 +84,8 @@ near AS (
 own AS (
   SELECT n.* FROM near AS n WHERE n.other_id = n.campaign_id
 ),
--- Take a day before the change as it was known when it was as old as its counterpart after the change is now. The
--- daily runs differ by minutes, hence the two hours.
+-- For a day before the change, use the numbers known when the day was as old as its counterpart after the change is
+-- now. Daily runs start some minutes earlier or later, so allow two hours.
 young AS (
   SELECT
     b.account_id, b.campaign_id, b.version_no, b.report_date, b.spend, b.conversions, b.ends_at, to_timestamp(epoch(a.last_read_at) - 86400 * b.apart + 7200) AS known_at

@@ -81,7 +81,7 @@ by_field AS (
   FROM versioned AS b
   WHERE NOT (b.version_no = 1 AND b.is_first_look)
 ),
--- Settings of which a campaign has one value.
+-- Settings that have one value per campaign.
 state AS (
   SELECT
     d.account_id, d.campaign_id, d.version_no, d.valid_from, d.changed_after, d.change_type, 'delivery' AS kind,

@@ -16,7 +16,7 @@ WITH today AS (
 ),
 since AS (
   SELECT c.account_id, min(c.report_date) AS first_date, max(c.report_date) AS last_date,
-    -- The newest day is that of the sync, so its days_until_unreachable shows how far back the service answers.
+    -- The newest day is the day of the sync, so its days_until_unreachable shows how far back the service answers.
     nullif(arg_max(c.days_until_unreachable, c.report_date), 0) - 1 AS reach_days
   FROM ops.day_coverage AS c
   GROUP BY c.account_id

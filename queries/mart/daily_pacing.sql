@@ -90,7 +90,7 @@ judged AS (
       WHEN k.verdict = 'broken_tracking' THEN 'broken_tracking'
       WHEN j.pacing_state IN ('over', 'limited') AND k.verdict = 'loses' THEN 'limited_and_loses'
       WHEN j.pacing_state IN ('over', 'limited') AND k.verdict IS DISTINCT FROM 'pays' THEN 'limited_and_unclear'
-      -- What was spent already proves that the campaign delivers; a projection does not.
+      -- The spend so far proves that the campaign delivers; a projection does not.
       WHEN j.is_held_back THEN 'held_back'
       WHEN j.pacing_state IN ('limited', 'under') AND k.verdict = 'pays' AND j.delivery_status IS NULL THEN 'unread'
       WHEN j.pacing_state = 'limited' THEN 'held_back'

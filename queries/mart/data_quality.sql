@@ -145,7 +145,7 @@ last_run AS (
 unread AS (
   SELECT r.account_id, any_value(r.exit_code) AS exit_code, count(e.account_id) AS reads
   FROM last_run AS r
-  -- From the last run that read the settings and from the later runs that failed to.
+  -- From the last run that read the settings, and from later runs that failed to read them.
   LEFT JOIN ops.entity_read AS e ON e.account_id = r.account_id AND e._run_id >= coalesce(r.settings_run, '')
   GROUP BY r.account_id
 ),

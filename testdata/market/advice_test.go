@@ -13,7 +13,7 @@ import (
 
 var worlds = flag.Int("worlds", 0, "worlds of each kind to play; 0: a short play of small ones")
 
-// kinds are what the table of README.md is about.
+// kinds returns the kinds of accounts in the table of README.md.
 func kinds() []Kind {
 	half, twice := Usual, Usual
 	half.Name, half.Worth = "worth half the target", 0.5
@@ -21,7 +21,7 @@ func kinds() []Kind {
 	return []Kind{half, Usual, twice}
 }
 
-// changedKinds have other distributions than those that the thresholds were chosen on.
+// changedKinds returns kinds whose distributions differ from the kinds for which the thresholds were chosen.
 func changedKinds() []Kind {
 	two, wide, narrow, small, quick := Usual, Usual, Usual, Usual, Usual
 	two.Name, two.TwoKinds, two.OwnSpread = "two kinds of sources", true, 0.3
@@ -32,20 +32,20 @@ func changedKinds() []Kind {
 	return []Kind{two, wide, narrow, small, quick}
 }
 
-// score is what a policy is worth over some worlds.
+// score is the result of one policy, summed over several worlds.
 type score struct {
 	name  string
-	gain  float64               // profit beyond doing nothing
+	gain  float64               // profit in excess of the policy Nothing, in US dollars
 	count [len(sourceKinds)]int // sources of each kind
-	named [len(sourceKinds)]int // of them blocked in the end
+	named [len(sourceKinds)]int // sources of each kind that are blocked at the end
 }
 
-// sourceKinds are the kinds of sources that are counted. But for the first they want ten targets of spend or more
-// in all, and lose on the last day.
+// sourceKinds are the kinds of sources that are counted. A source of any kind but the first could spend at least ten
+// targets over all days, and brings back less than 0.8 of its spend on the last day.
 var sourceKinds = [...]string{"on target", "never converts", "brings back less than half", "half to 0.8", "turned bad",
 	"new"}
 
-// kindOf returns the place of a pair in sourceKinds; -1: none of them.
+// kindOf returns the index of a pair's kind in sourceKinds; -1: the pair is of no kind.
 func (w *World) kindOf(p int) int {
 	last, first, demand := w.value(p, w.History+w.Follow-1), w.value(p, 0), 0.0
 	for _, d := range w.pairs[p].demand {
@@ -68,7 +68,7 @@ func (w *World) kindOf(p int) int {
 	return 3
 }
 
-// play plays all policies in worlds of a kind.
+// play runs every policy in one world for each seed, and returns the scores of the policies and the gain of Oracle.
 func play(t *testing.T, k Kind, seeds []uint64) (scores []score, oracle float64) {
 	t.Helper()
 	ours, err := NewQuestions(t.Context())
@@ -104,7 +104,7 @@ func play(t *testing.T, k Kind, seeds []uint64) (scores []score, oracle float64)
 	return scores, scores[len(scores)-1].gain
 }
 
-// TestAdvice_EarnsWhatCanBeEarned plays the questions against the rules of the trade.
+// TestAdvice_EarnsWhatCanBeEarned compares the profit of the questions' advice with the profit of common rules.
 func TestAdvice_EarnsWhatCanBeEarned(t *testing.T) {
 	schematest.Long(t) // whole worlds for a month
 	all, seeds := kinds(), []uint64{1}
@@ -140,7 +140,7 @@ func TestAdvice_EarnsWhatCanBeEarned(t *testing.T) {
 	t.Logf("ours %.2f, the trackers' rule %.2f of the oracle's gain", total/best, tracker/best)
 }
 
-// TestAdvice_LeavesSourcesOnTargetAlone plays worlds in which every source is just on target.
+// TestAdvice_LeavesSourcesOnTargetAlone follows the advice in worlds in which every source is exactly on target.
 func TestAdvice_LeavesSourcesOnTargetAlone(t *testing.T) {
 	schematest.Long(t)
 	k := Usual
@@ -169,8 +169,8 @@ func TestAdvice_LeavesSourcesOnTargetAlone(t *testing.T) {
 	}
 }
 
-// TestAdvice_OfAStricterTargetBlocksNoLess raises what a conversion is worth step by step: each list of
-// sources to block holds the next.
+// TestAdvice_OfAStricterTargetBlocksNoLess raises the worth of a conversion step by step: each list of sources to block
+// must contain the next list.
 func TestAdvice_OfAStricterTargetBlocksNoLess(t *testing.T) {
 	schematest.Long(t)
 	q, err := NewQuestions(t.Context())
@@ -203,7 +203,7 @@ func TestAdvice_OfAStricterTargetBlocksNoLess(t *testing.T) {
 	}
 }
 
-// held counts intervals by the place of the truth: within them, below and above.
+// held counts intervals by whether the true value is within, below or above the interval.
 type held struct{ within, below, above int }
 
 func (h *held) count(low, truth, high float64) {
@@ -228,11 +228,11 @@ func (h held) String() string {
 		float64(h.within)/float64(max(1, h.all())), h.below, h.above)
 }
 
-// intervals are the intervals of one morning, each held to the truth of its world.
+// intervals counts the intervals of one morning, by their subject.
 type intervals struct{ sources, turned, campaigns, months held }
 
-// intervalsOf counts the intervals of the first morning with advice. Of sources those are counted that spent what a
-// conversion is worth, and those whose rate changed before it apart.
+// intervalsOf counts the intervals of the first morning with advice. It counts a source only if its spend exceeds the
+// worth of a conversion. Sources whose rate changed before that morning are counted in turned.
 func (q *Questions) intervalsOf(t *testing.T, w *World) (all intervals) {
 	t.Helper()
 	var last *Morning
@@ -289,7 +289,7 @@ func (q *Questions) intervalsOf(t *testing.T, w *World) (all intervals) {
 	return all
 }
 
-// TestBounds_HoldWhatTheySay counts how often the truth lies within intervals of 90 %.
+// TestBounds_HoldWhatTheySay counts how often the true value is within an interval of 90 %.
 func TestBounds_HoldWhatTheySay(t *testing.T) {
 	schematest.Long(t)
 	q, err := NewQuestions(t.Context(), "source_judgement", "campaign_performance")
@@ -354,7 +354,7 @@ func (q *Questions) bounds(t *testing.T, question string) (all []bounds) {
 	return all
 }
 
-// truths are the pairs of a world by their names.
+// truths maps the IDs of a campaign and a source to the index of their pair.
 func (w *World) truths() map[[2]string]int {
 	all := map[[2]string]int{}
 	for i, p := range w.pairs {

@@ -8,15 +8,16 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// broken returns the campaigns whose conversions are said to be broken.
+// broken returns the campaigns for which mart.breaks has a break of conversions.
 func (q *Questions) broken(t *testing.T) []string {
 	t.Helper()
 	return q.texts(t, "SELECT campaign_id FROM mart.breaks WHERE kind IN ('conversions_stopped', 'conversions_fell')")
 }
 
-// TestBreaks_HalfOfTheConversions takes half of the conversions of all campaigns away and counts the mornings until
-// breaks names the campaign, by its conversions a day before. With few a day, even a test that knows the true rates
-// cannot tell the loss from chance in time. The test also counts the campaigns of quiet worlds that breaks names.
+// TestBreaks_HalfOfTheConversions removes half of the conversions of all campaigns. It counts the mornings until
+// mart.breaks names a campaign, by the campaign's conversions a day before the loss. With few conversions a day, even a
+// test that knows the true rates cannot distinguish the loss from chance in time. The test also counts the campaigns
+// that mart.breaks names in worlds without a break.
 func TestBreaks_HalfOfTheConversions(t *testing.T) {
 	schematest.Long(t)
 	q, err := NewQuestions(t.Context(), "breaks")
@@ -88,8 +89,8 @@ func TestBreaks_HalfOfTheConversions(t *testing.T) {
 	}
 }
 
-// TestBreaks_ThatAreOverCountForNothing breaks a campaign for a week in the middle of its history: what is then
-// named, and expected of its sources, is as good as without the break.
+// TestBreaks_ThatAreOverCountForNothing breaks a campaign for a week in the middle of its history. The campaign must
+// have the same verdict as without the break, and a CPA that is at most 10 % higher.
 func TestBreaks_ThatAreOverCountForNothing(t *testing.T) {
 	schematest.Long(t)
 	q, err := NewQuestions(t.Context(), "source_block_candidates", "campaign_performance")

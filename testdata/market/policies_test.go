@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Nothing blocks no source.
+// Nothing is the policy that never blocks a source.
 var Nothing = Func(func(m *Morning) []bool { return m.Blocked })
 
-// Oracle knows the true rates and what each pair would take, and earns the most of each day: it lets the best pairs
-// of a campaign run, down to those that lose, or under a limit to those that would only take the place of better
-// ones.
+// Oracle knows the true rate and the demand of each pair, and earns the maximum on each day. It sorts the pairs of a
+// campaign, best first, and lets as many of them run as earn the most. It blocks the pairs that lose and, in a campaign
+// with a limit, the pairs that would displace better ones.
 var Oracle = Func(func(m *Morning) []bool {
 	w := m.World
 	blocked, of := make([]bool, len(w.pairs)), make([][]int, w.Campaigns)
@@ -34,11 +34,11 @@ var Oracle = Func(func(m *Morning) []bool {
 	return blocked
 })
 
-// Tracker is the rule that every tracker offers: three targets spent in 30 days, at a CPA above one and a
-// half targets.
+// Tracker is the rule that every tracker offers: block a source that has spent three targets in 30 days, at a CPA above
+// one and a half targets.
 var Tracker = Func(func(m *Morning) []bool { return spentAndAbove(m, 3, 1.5) })
 
-// Strict is the same rule with the target itself as the limit.
+// Strict is the rule of Tracker with a limit of one target.
 var Strict = Func(func(m *Morning) []bool { return spentAndAbove(m, 3, 1) })
 
 func spentAndAbove(m *Morning, spent, above float64) []bool {
@@ -52,7 +52,7 @@ func spentAndAbove(m *Morning, spent, above float64) []bool {
 	return blocked
 }
 
-// sums are the spend and the told conversions of a pair in the last days.
+// sums returns the spend and the reported conversions of a pair in the last days.
 func sums(m *Morning, p, days int) (spend, told float64) {
 	for d := max(0, m.Day-days); d < m.Day; d++ {
 		spend, told = spend+m.Spend[p][d], told+float64(m.Told[p][d])
@@ -60,11 +60,12 @@ func sums(m *Morning, p, days int) (spend, told float64) {
 	return spend, told
 }
 
-// Plain is empirical Bayes over the rows of 30 days as told: each source of a campaign is shrunk to its
-// campaign, by a gamma prior of moments, and blocked where it is expected to bring back less than it costs.
+// Plain is empirical Bayes over the reported rows of 30 days. The rate of each source is shrunk toward the rate of its
+// campaign, by a gamma prior estimated from moments. A source is blocked if it is expected to bring back less than it
+// costs.
 var Plain = Func(func(m *Morning) []bool { return bayes(m, false) })
 
-// Pooled is the same, but shrinks a source to what it is in all campaigns together.
+// Pooled is like Plain, but shrinks the rate of a source toward its rate in all campaigns together.
 var Pooled = Func(func(m *Morning) []bool { return bayes(m, true) })
 
 func bayes(m *Morning, pooled bool) []bool {

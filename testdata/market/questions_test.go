@@ -19,20 +19,20 @@ import (
 	"spendsync/schema"
 )
 
-// Questions are the policy of this project: what source_block_candidates names is blocked, what
-// source_scale_candidates names as acquitted is let run again, by the SQL itself.
+// Questions is the policy of this project. It blocks the sources that source_block_candidates names, and unblocks the
+// sources that source_scale_candidates names as acquitted. It runs the SQL of these models.
 type Questions struct {
 	db      *sql.DB
-	answers []queries.Query // the views that it rests on, each computed once a morning, in this order
-	world   *World          // whose mornings are stored
-	day     int             // days of it that are stored
-	seen    int             // changes of the morning that are stored
+	answers []queries.Query // the models that the policy needs, each computed once a morning, in this order
+	world   *World          // the world whose mornings are stored
+	day     int             // number of stored days
+	seen    int             // number of stored changes
 	// The morning since which a pair is blocked.
 	blockedOn map[int]int
 	Err       error
 }
 
-// asked are the views whose answers are followed, with a condition on their verdict.
+// asked are the models whose advice the policy follows, each with a condition on the verdict.
 var asked = map[string]string{"source_block_candidates": "IS NOT NULL", "source_scale_candidates": "= 'acquitted'"}
 
 // zero is the first Chicago day of every world.
@@ -40,8 +40,8 @@ const zero = schema.Date(20600) // 2026-05-27
 
 const account = "acme"
 
-// NewQuestions opens an empty database with all tables and views. The named views, or those that the policy asks,
-// are computed every morning.
+// NewQuestions opens an empty database with all tables and views. Every morning computes the named models; without
+// names, the models in asked.
 func NewQuestions(ctx context.Context, named ...string) (*Questions, error) {
 	if named == nil {
 		named = slices.Sorted(maps.Keys(asked))
@@ -83,11 +83,11 @@ func NewQuestions(ctx context.Context, named ...string) (*Questions, error) {
 	return q, q.Err
 }
 
-// martName matches the name of a view of mart, or a text, which may name one.
+// martName matches the name of a model of mart or int, or a text, which may contain such a name.
 var martName = regexp.MustCompile(`'[^']*'|(?:mart|int)\.([a-z_]+)`)
 
-// under returns the views of mart that the named ones ask, and these, each after those that it asks. As tables
-// they are planned and computed once a morning; as views they would be once for each place that names them.
+// under returns the named models and all models that they read, each after the models that it reads. As a table, a
+// model is planned and computed once a morning. As a view, it would be computed once for each place that names it.
 func under(views []queries.Query, named []string) (all []queries.Query) {
 	wanted := map[string]bool{}
 	for _, n := range named {
@@ -105,7 +105,7 @@ func under(views []queries.Query, named []string) (all []queries.Query) {
 	return all
 }
 
-// renew computes the answers again.
+// renew computes the models again.
 func (q *Questions) renew(ctx context.Context) {
 	for _, v := range q.answers {
 		q.exec(ctx, fmt.Sprintf("CREATE OR REPLACE TABLE %s.%s AS %s", v.Schema, v.Name, v.SQL))
@@ -123,7 +123,7 @@ func (q *Questions) exec(ctx context.Context, statement string) {
 	}
 }
 
-// Block syncs the morning and asks. What goes wrong is kept in Err, and nothing more is blocked.
+// Block stores the morning and follows the advice. After an error, which Err holds, Block blocks no further source.
 func (q *Questions) Block(m *Morning) []bool {
 	ctx := context.Background()
 	q.Sync(ctx, m)
@@ -171,7 +171,8 @@ func at(day int) time.Time { return (zero + schema.Date(day)).Start().Add(12 * t
 
 func date(day int) string { return (zero + schema.Date(day)).String() }
 
-// Sync stores what the service has told by a morning, as a run at noon would have, beyond the mornings before it.
+// Sync adds the numbers that are new since the last stored morning, as a run at noon would store them. For another
+// world or an earlier morning, it begins with empty tables.
 func (q *Questions) Sync(ctx context.Context, m *Morning) {
 	w := m.World
 	if w != q.world || m.Day <= q.day || len(m.changes) < q.seen {
@@ -224,7 +225,7 @@ func (q *Questions) spend(ctx context.Context, m *Morning) {
 		make_timestamptz(0) AS _first_seen_at, make_timestamptz(0) AS _changed_at, 'r1' AS _run_id FROM loaded AS l`)
 }
 
-// changes adds the changes since then, and what they made of the rows.
+// changes adds the changes since the last morning, and updates the changed rows.
 func (q *Questions) changes(ctx context.Context, m *Morning) {
 	var rows [][]driver.Value
 	for _, c := range m.changes[q.seen:] {
@@ -243,7 +244,7 @@ func (q *Questions) changes(ctx context.Context, m *Morning) {
 		WHERE s.report_date = c.report_date AND s.campaign_id = c.campaign_id AND s.source_id = c.source_id`)
 }
 
-// coverage is what is known of each day, and the reads since the last morning.
+// coverage stores the coverage of each day, and adds the reads since the last morning.
 func (q *Questions) coverage(ctx context.Context, m *Morning) {
 	var coverage, steps []string
 	for d := range m.Day {
@@ -261,7 +262,8 @@ func (q *Questions) coverage(ctx context.Context, m *Morning) {
 	q.values(ctx, "ops.step", "unit VARCHAR, started_at TIMESTAMPTZ", steps)
 }
 
-// settings are campaigns with the target and the limit, and a payout where a conversion is worth something else.
+// settings stores the campaigns with their target and limit, and a payout if the worth of a conversion differs from the
+// target.
 func (q *Questions) settings(ctx context.Context, w *World) {
 	var campaigns, modes []string
 	for c := range w.Campaigns {
@@ -283,7 +285,7 @@ func (q *Questions) settings(ctx context.Context, w *World) {
 	}
 }
 
-// values inserts rows with some columns of a table; the others have what most rows have.
+// values inserts rows with some columns of a table. The other columns get usual values.
 func (q *Questions) values(ctx context.Context, table, columns string, rows []string) {
 	i := slices.IndexFunc(schema.Tables, func(t *schema.Table) bool {
 		return t.FullName() == strings.TrimPrefix(table, "main.")
@@ -331,7 +333,7 @@ func (q *Questions) values(ctx context.Context, table, columns string, rows []st
 		strings.Join(given, ", ")+")")
 }
 
-// load appends rows to a table of its own, called loaded, from which a statement takes them.
+// load appends rows to a new table called loaded, and runs a statement that copies them from there.
 func (q *Questions) load(ctx context.Context, columns string, rows [][]driver.Value, statement string) {
 	q.exec(ctx, "CREATE OR REPLACE TABLE main.loaded ("+columns+")")
 	if q.Err != nil {

@@ -10,11 +10,11 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// ruleDays are the mornings that the tests of rule_on_the_past decide.
+// ruleDays is the number of mornings on which the tests of rule_on_the_past decide.
 const ruleDays = 28
 
-// pastRule returns rule_on_the_past with a rule, and the part of it that decides: of that, the rows of one of its
-// steps.
+// pastRule returns the SQL of rule_on_the_past with a rule. The function step returns a query for the rows of one step
+// (a CTE) of the part that decides.
 func pastRule(t *testing.T, rule string) (question string, step func(name string) string) {
 	t.Helper()
 	q, err := queries.Find("rule_on_the_past")
@@ -26,7 +26,7 @@ func pastRule(t *testing.T, rule string) (question string, step func(name string
 		question = strings.ReplaceAll(question, "$"+name, value)
 	}
 	deciding, _, ok := strings.Cut(question, "\nafter AS (") // the first step that looks back
-	end := strings.LastIndex(deciding, "),\n")               // of the step before it; a comment may follow
+	end := strings.LastIndex(deciding, "),\n")               // the end of the step before, which a comment may follow
 	if !ok || end < 0 {
 		t.Fatal("the question has no step after, which looks back")
 	}
@@ -53,9 +53,9 @@ func (q *Questions) pastWorld(t *testing.T, seed uint64, decide func(m *Morning)
 	return w, last
 }
 
-// TestRuleOnThePast_PredictsWhatItSaves decides by two rules in Go, at each morning by what was told by then, and
-// counts by the true rates what blocking from the next day on would have saved. The question blocks the same
-// sources, and the truth lies in its interval of 90 %.
+// TestRuleOnThePast_PredictsWhatItSaves applies two rules in Go to the numbers that were known on each morning. It
+// computes from the true rates how much blocking from the next day on would have saved. The question must block the
+// same sources, and its interval of 90 % must contain the true amount.
 func TestRuleOnThePast_PredictsWhatItSaves(t *testing.T) {
 	schematest.Long(t)
 	q, err := NewQuestions(t.Context())
@@ -76,7 +76,7 @@ func TestRuleOnThePast_PredictsWhatItSaves(t *testing.T) {
 	}
 	within, all := make([]int, len(rules)), max(8, 5**worlds)
 	for seed := range uint64(all) {
-		blocked := make([]map[int]int, len(rules)) // by rule, the morning of each pair
+		blocked := make([]map[int]int, len(rules)) // for each rule, the morning on which it blocks a pair
 		for i := range rules {
 			blocked[i] = map[int]int{}
 		}
@@ -133,8 +133,8 @@ func TestRuleOnThePast_PredictsWhatItSaves(t *testing.T) {
 	}
 }
 
-// TestRuleOnThePast_DoesNotLookAhead rewrites all that became known after a morning: restatements, later days and
-// settings. The decisions until that morning stay, later ones do not.
+// TestRuleOnThePast_DoesNotLookAhead changes everything that became known after a morning: restatements, later days and
+// settings. The decisions until that morning must stay the same, and later decisions must change.
 func TestRuleOnThePast_DoesNotLookAhead(t *testing.T) {
 	schematest.Long(t)
 	q, err := NewQuestions(t.Context())
@@ -149,7 +149,7 @@ func TestRuleOnThePast_DoesNotLookAhead(t *testing.T) {
 		return q.texts(t, "SELECT (place, campaign_id, source_id, blocked_on)::VARCHAR FROM ("+step("decided")+
 			") WHERE blocked_on "+sign+" DATE '"+date(morning)+"'")
 	}
-	// What the question knew of a morning is what the macro says of its noon.
+	// The numbers that the question uses for a morning equal the numbers of the macro spend_known_at for its noon.
 	for _, day := range []int{w.History + 3, morning, w.History + 27} {
 		known := q.texts(t, "SELECT (campaign_id, source_id, spend::DECIMAL(18,6), conversions::BIGINT)::VARCHAR "+
 			"FROM ("+step("known")+") WHERE decided_on = DATE '"+date(day)+"'")
@@ -197,7 +197,7 @@ func TestRuleOnThePast_DoesNotLookAhead(t *testing.T) {
 	}
 }
 
-// TestRuleOnThePast_NothingSavesNothing asks for a rule that never holds, and one that always does.
+// TestRuleOnThePast_NothingSavesNothing tests a rule that is never true, and a rule that is always true.
 func TestRuleOnThePast_NothingSavesNothing(t *testing.T) {
 	schematest.Long(t)
 	q, err := NewQuestions(t.Context())
@@ -226,7 +226,7 @@ func TestRuleOnThePast_NothingSavesNothing(t *testing.T) {
 	}
 }
 
-// texts are the sorted answers of a question of one column.
+// texts returns the values of a query with one column, sorted.
 func (q *Questions) texts(t *testing.T, question string) (all []string) {
 	t.Helper()
 	rows, err := q.db.QueryContext(t.Context(), question)

@@ -5,36 +5,36 @@ import (
 	"math/rand/v2"
 )
 
-// reach is how many days after a day its last conversions arrive.
+// reach is the age in days at which the last conversions of a day arrive.
 const reach = 28
 
-// Kind is what worlds are drawn from.
+// Kind describes the distributions from which worlds are drawn. Each spread is a standard deviation.
 type Kind struct {
 	Name               string
 	Campaigns, Sources int
-	History, Follow    int     // days before the first morning with advice, and of it
-	SpendPerDay        float64 // US dollars of a campaign
-	Target             float64 // US dollars per conversion that campaigns aim at, and cost on average
+	History, Follow    int     // days before the first morning with advice; days with advice
+	SpendPerDay        float64 // US dollars that a campaign spends, about
+	Target             float64 // target CPA in US dollars, which is also the average CPA
 	Worth              float64 // of a conversion, in targets
-	SharedSpread       float64 // of the logarithm of a source's quality in all campaigns
-	OwnSpread          float64 // of the logarithm of its quality in one campaign beyond that
-	TwoKinds           bool    // a third of the sources is good, the others are bad: instead of SharedSpread
+	SharedSpread       float64 // of the logarithm of the quality that a source has in all campaigns
+	OwnSpread          float64 // of the logarithm of an additional quality in one campaign
+	TwoKinds           bool    // instead of SharedSpread: a third of the sources is good, the others are bad
 	Volume             float64 // spread of the logarithm of a source's size
-	Dead               float64 // share of sources that next to never convert
-	Turn, New          float64 // shares of sources that become another, and that begin late
+	Dead               float64 // share of sources that hardly ever convert
+	Turn, New          float64 // shares of pairs whose rate changes on some day, and of pairs that begin late
 	Limited            float64 // share of campaigns with a limit of three quarters of the demand
-	AtOnce, Late       float64 // share of the conversions told on the next morning; days by which the others wait
+	AtOnce, Late       float64 // share of conversions reported on the next morning; mean delay of the others in days
 	CampaignSpread     float64 // of the logarithm of a campaign's quality
 	Broken             Break
 }
 
-// Break is that the conversions of some campaigns, the first ones, are not all counted: those of a span of days.
+// Break is a loss of conversions: on some days, not all conversions of the first campaigns are counted.
 type Break struct {
-	Campaigns, From, Until int     // the days from one to before the other
-	Lost                   float64 // share of the conversions that is never told
+	Campaigns, From, Until int     // number of affected campaigns; first day; day after the last
+	Lost                   float64 // share of the conversions that is never reported
 }
 
-// Usual is what the kinds that are played differ from.
+// Usual is the default Kind. Other kinds change some of its fields.
 var Usual = Kind{Name: "worth the target", Campaigns: 8, Sources: 120, History: 30, Follow: 30, SpendPerDay: 190,
 	Target: 20, Worth: 1, SharedSpread: 0.6, OwnSpread: 0.5, Volume: 1.3, Dead: 0.12, Turn: 0.08, New: 0.15,
 	Limited: 0.5, AtOnce: 0.4, Late: 6, CampaignSpread: 0.35}
@@ -43,16 +43,16 @@ var Usual = Kind{Name: "worth the target", Campaigns: 8, Sources: 120, History: 
 type pair struct {
 	campaign, source int
 	rate             []float64 // conversions per dollar, by day
-	demand           []float64 // US dollars that it would take, by day
+	demand           []float64 // US dollars that the pair would spend without a limit, by day
 }
 
-// World is an account with its truth.
+// World is a simulated account with its true rates.
 type World struct {
 	Kind
 	seed    uint64
 	pairs   []pair
 	limit   []float64 // US dollars a day, by campaign; 0: none
-	arrived []float64 // share of a day's conversions that is told by its age in days
+	arrived []float64 // share of a day's conversions that is reported at each age in days
 }
 
 // Draw draws a world.
@@ -121,10 +121,10 @@ func (k Kind) Draw(seed uint64) *World {
 	return w
 }
 
-// value is what a dollar spent at a pair on a day brings back.
+// value returns the worth of the conversions that a dollar brings at a pair on a day, in US dollars.
 func (w *World) value(p, day int) float64 { return w.pairs[p].rate[day] * w.Target * w.Worth }
 
-// served returns the share of the demand of a campaign that its limit leaves room for.
+// served returns the share of a campaign's demand that its limit allows.
 func (w *World) served(campaign int, wanted float64) float64 {
 	if limit := w.limit[campaign]; limit > 0 && wanted > limit {
 		return limit / wanted
@@ -132,32 +132,32 @@ func (w *World) served(campaign int, wanted float64) float64 {
 	return 1
 }
 
-// Morning is what is known before a day begins.
+// Morning holds the numbers that are known before a day begins.
 type Morning struct {
 	World   *World
-	Day     int         // the days before it have been told
+	Day     int         // the day that begins; earlier days are reported
 	Spend   [][]float64 // by pair and day
 	Told    [][]int64   // conversions so far, by pair and day
 	Blocked []bool      // by pair, as on the day before
-	changes []change    // of the told conversions, in order
+	changes []change    // of the reported conversions, in order
 }
 
-// change is that a morning told more conversions of a day than the one before.
+// change is an increase in the reported conversions of a day from one morning to the next.
 type change struct {
 	pair, day, seen int
 	before, after   int64
 }
 
-// Policy names every morning the pairs to be blocked from then on.
+// Policy decides every morning which pairs are blocked from then on.
 type Policy interface{ Block(m *Morning) []bool }
 
-// Func is a policy that is one function.
+// Func is a Policy made of one function.
 type Func func(m *Morning) []bool
 
-// Block asks the function.
+// Block calls the function.
 func (f Func) Block(m *Morning) []bool { return f(m) }
 
-// Play follows a policy and returns the profit by the true rates, and what was blocked in the end.
+// Play follows a policy. It returns the profit by the true rates, and which pairs are blocked at the end.
 func Play(w *World, policy Policy) (profit float64, blocked []bool) {
 	r := rand.New(rand.NewPCG(w.seed, 7))
 	n, days := len(w.pairs), w.History+w.Follow

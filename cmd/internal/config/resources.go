@@ -10,9 +10,9 @@ import (
 )
 
 // Resources fills in the limits that depend on the machine: DuckDB gets half of the memory available to the process,
-// and as many threads as there are processors. The result first is the lower limit that DuckDB starts with: with more
-// memory it would keep every block that it has read: a first load of three million rows would take 391 MiB instead of
-// 310. If the user sets a limit, DuckDB starts with that limit.
+// and as many threads as there are processors. The result first is a lower limit that DuckDB starts with. With more
+// memory, DuckDB would keep every block that it has read, and a first load of three million rows would take 391 MiB
+// instead of 310. If the user has set a limit, first is empty.
 func (c *Config) Resources() (memory, first string, threads int) {
 	memory, threads = c.DuckDBMemory, runtime.GOMAXPROCS(0)
 	if memory == "" {

@@ -1,4 +1,4 @@
--- The report adds up to the table, to the last digit.
+-- The sums of the report equal the sums of the table, to the last digit.
 SELECT *
 FROM (SELECT sum(spend) AS spend, sum(clicks) AS clicks FROM {{ ref('spendsync__ad_report') }}) AS report
 JOIN (SELECT sum(spend) AS spend, sum(clicks) AS clicks FROM {{ source('spendsync', 'spend_daily') }}) AS stored
