@@ -39,8 +39,8 @@ nothing to accept.`,
 	return cmd
 }
 
-// nothingToAccept returns the error for a name that stands for nothing in this account that can be accepted or, with
-// undo, taken back.
+// nothingToAccept returns the error for a name under which the account has nothing to accept or, with undo, to take
+// back.
 func nothingToAccept(name string, undo bool, names []string) error {
 	what := "accept"
 	if undo {

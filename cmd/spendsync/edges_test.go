@@ -60,9 +60,10 @@ func edges(t *testing.T) (dir string, o duck.Options) {
 	return dir, o
 }
 
-// TestEdges_AnswerEverything asks every model, every ready question and the page on a store of edges: credits, weeks of
-// zero or below, more clicks than impressions, one row, no row, no settings, no conversions, unknown counts, the days
-// of both clock changes, and an account that has no money. No query fails, and no value is infinite or NaN.
+// TestEdges_AnswerEverything asks every model, every ready question and the page on the edge cases of
+// testdata/edges.sql: credits, weeks with zero or negative spend, more clicks than impressions, one row, no row, no
+// settings, no conversions, unknown counts, the days of both clock changes, and an account that has no money. No query
+// fails, and no value is infinite or NaN.
 func TestEdges_AnswerEverything(t *testing.T) {
 	t.Parallel()
 	dir, o := edges(t)

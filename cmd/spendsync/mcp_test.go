@@ -113,7 +113,7 @@ func (s *assistantSession) wantTheTruth(w *world) {
 		"a text for a number": {"name": "spend_by_day", "rows": "2"},
 		"null for nothing":    {"name": "spend_by_day", "parameters": nil, "rows": 2},
 	} {
-		if a := s.answer("ask", arguments); len(a.Rows) != 2 { // a day and the open one, or two rows
+		if a := s.answer("ask", arguments); len(a.Rows) != 2 { // the last closed day and the open day, or two rows
 			s.Errorf("%s: %d rows", what, len(a.Rows))
 		}
 	}
@@ -179,7 +179,7 @@ func (s *assistantSession) wantRefusals(w *world) {
 	}
 }
 
-// TestMCP_NeedsAStore: the command fails before an assistant is told that there are tools.
+// TestMCP_NeedsAStore: the command fails before an assistant sees any tool.
 func TestMCP_NeedsAStore(t *testing.T) {
 	w := newWorldInLine(t)
 	if code, stdout, last := w.run("mcp"); code == 0 || stdout != "" || !strings.Contains(last, "sync") {

@@ -83,7 +83,8 @@ type Rendering struct {
 	Raw      bool  // do not escape formulas in CSV
 }
 
-// NotAll says how many rows there are if the question's own limit left some out; "" if it left out none.
+// NotAll states how many of all rows the answer has, if the question's own limit left rows out. Otherwise it returns
+// "".
 func (n Rendering) NotAll() string {
 	if n.Result.Total <= n.Result.Count {
 		return ""

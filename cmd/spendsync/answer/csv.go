@@ -42,7 +42,7 @@ func (v *visibleLines) Write(p []byte) (int, error) {
 }
 
 // formula lists the characters that start a formula in a spreadsheet; East Asian versions also accept the full-width
-// signs (OWASP, CSV injection). A text that is nothing but a signed number is no formula.
+// signs (OWASP, CSV injection). A text that consists of a signed number is not a formula.
 const (
 	formula = "(unicode('='), unicode('+'), unicode('-'), unicode('@'), 9, 10, 13, unicode('＝'), unicode('＋'), " +
 		"unicode('－'), unicode('＠'))"

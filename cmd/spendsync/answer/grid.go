@@ -68,7 +68,7 @@ func (g *grid) leastWanted() int {
 }
 
 // inOrder returns the columns in the order of the terminal: first the columns that the question names, then the other
-// columns. Without a width, the order is that of the answer.
+// columns. Without a width, the columns keep the order of the answer.
 func (g *grid) inOrder(q Question) (order []int) {
 	rank := func(i int) int {
 		at := slices.Index(q.Shown, g.columns[i].name) // -1: the account comes first

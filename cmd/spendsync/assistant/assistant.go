@@ -207,7 +207,7 @@ func (w Warehouse) describe(ctx context.Context, in Named) (string, error) {
 	return text(docs)
 }
 
-// Answer is what a tool returns, as JSON: the rows, and what is needed to read them correctly.
+// Answer is the result of a tool, as JSON: the rows, and the facts that a reader needs to interpret the rows correctly.
 type Answer struct {
 	Generation  int64             `json:"generation"`
 	PublishedAt time.Time         `json:"published_at"`

@@ -113,7 +113,7 @@ func TestRun_AgreesWithSync(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", q.Name, pageSize), func(t *testing.T) {
 				t.Parallel()
 				o := options(t, small(q.Name), pageSize)
-				// The limit passes after some waits. The budget must be long enough for them.
+				// The limit ends after some waits. The budget must be long enough for these waits.
 				if strings.HasPrefix(q.Name, "limit-") {
 					o.Config.RetryBudget = 2 * time.Second
 				}
