@@ -29,7 +29,7 @@ import (
 //	go test ./cmd/spendsync -run TestOldStores_AreKept -update-stores
 //
 // which writes the store of this version, if there is none yet. The other stores are never made again, because they
-// stand for the stores that users have.
+// represent the stores that users have.
 var updateStores = flag.Bool("update-stores", false, "write the store of this version to testdata/stores")
 
 const storesDir = "../../testdata/stores"

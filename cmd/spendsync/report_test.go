@@ -277,7 +277,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 			"Conv.": "conversions_expected"} {
 			same(id+" "+column, shown[id][heading], pays[id][column], row[column], book[id][column], told[id][column])
 		}
-		// Dividing one shown cell of a row by another must give the third, as far as they are rounded.
+		// Dividing one shown cell of a row by another must give the third, within the rounding of the cells.
 		var n [3]float64
 		for i, heading := range []string{"Spend", "Conv.", "CPA"} {
 			n[i], _ = strconv.ParseFloat(shown[id][heading], 64)
@@ -298,7 +298,8 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 		"SELECT sum(clicks) / sum(impressions) AS ctr FROM mart.campaign_performance")[0]["ctr"])
 	same("change of the CPA of all campaigns", shown["all campaigns"]["CPA change"], week[0]["cpa_change"])
 
-	// Both lists of changes reach back to the same day, so the page has none of known effect that the question lacks.
+	// Both lists of changes reach back to the same day, so the answer of the question has every change with a known
+	// effect that the page has.
 	effects := 0
 	asked := s.ask("settings_changed", "--param", "rows=1000")
 	for key, row := range page["a1-changed-1"] {

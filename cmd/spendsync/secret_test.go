@@ -46,7 +46,7 @@ func (w *world) runLogged(args ...string) (code int, stderr, lastLine string) {
 
 // TestSecret_AServiceThatRepeatsIt: a service repeats the credentials in the bodies and headers of its errors, in HTML
 // pages, in redirects, and in its reply about the key. They must not appear in an output, a file of the store, the
-// stored replies, or any text of the warehouse (S3, S11).
+// stored replies, or any text of the warehouse.
 func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
 	t.Parallel()
 	w := ofSecrets(t).synced()

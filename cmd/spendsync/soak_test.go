@@ -12,9 +12,9 @@ import (
 	"spendsync/schema/schematest"
 )
 
-// TestSync_KilledThroughDays kills a run -9 in every simulated hour, at a random moment, while the account changes: the
-// present day grows, days end, ended days are restated, bids change. One clean run must then end in the state of a
-// store that was never disturbed. .ci/soak repeats it.
+// TestSync_KilledThroughDays kills a run with SIGKILL in every simulated hour, at a random moment, while the account
+// changes: the present day grows, days end, ended days are restated, bids change. One clean run must then end in the
+// state of a store that was never disturbed. .ci/soak repeats this test.
 func TestSync_KilledThroughDays(t *testing.T) {
 	schematest.Long(t)
 	hours, seed := schematest.Times(0, 5, 250), schematest.Seed(t)

@@ -279,7 +279,7 @@ func tellQuarantine(fact func(about, format string, args ...any), kept []quarant
 	}
 }
 
-// twins lists the other accounts in the store that stand for the same advertiser account.
+// twins lists the other accounts in the store that belong to the same advertiser account.
 func twins(all []accountStatus, of accountStatus) string {
 	var names []string
 	for _, s := range all {

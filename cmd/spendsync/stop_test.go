@@ -119,7 +119,7 @@ var stopCases = map[string]stopCase{
 	},
 	"waiting for the store's lock": {
 		env: map[string]string{"LOCK_WAIT": "5m"}, grace: 4 * time.Second, holdLock: true, published: "0",
-		// By then some days are proven, which is all that this case needs.
+		// By then some days are proven. This case needs no more.
 		at:   func(w *world) func(*os.Process) { return w.awaitRequest("start_date=" + w.today().String()) },
 		says: "stopped by a signal before anything was published: waiting for store.lock",
 	},

@@ -286,8 +286,8 @@ func cellsOf(row []schema.Null[string]) (cells []string) {
 // today returns the service's present day, from which the tests count back.
 func (w *world) today() schema.Date { return date(w.service.Today()) }
 
-// checkTruth compares every day that the report still covers, row by row, in DuckDB and in Parquet, with the rows that
-// a perfect copy has according to the simulated service. It also verifies the store.
+// checkTruth compares every day that the report still covers, row by row, in DuckDB and in Parquet, with the true rows
+// of the simulated service. It also verifies the store.
 func (w *world) checkTruth() {
 	w.t.Helper()
 	w.must("verify")

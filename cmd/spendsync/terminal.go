@@ -33,7 +33,7 @@ func (t *terminal) answer(answer any, text string) error {
 	return t.print(text)
 }
 
-// endIncomplete ends a command whose main work succeeded although the rest failed: exit 4.
+// endIncomplete ends a command whose main work succeeded and whose other work failed, with exit code 4.
 func (t *terminal) endIncomplete(happened string) error {
 	happened = cli.OneLine(happened)
 	t.lastLines(slog.LevelWarn, explain.Sentence(happened, exit.Partial), exit.Partial)

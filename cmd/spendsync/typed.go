@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// typed returns a command line to paste. It begins with the program as the user started it. If that was 'go run', it
-// begins with 'go run', because the program is deleted afterwards.
+// typed returns a command line to paste. The line begins with the program as the user started it. If the user started
+// it with 'go run', the line begins with 'go run', because the built program is deleted afterwards.
 func typed(args ...string) string {
 	words := []string{program()}
 	for _, arg := range args {

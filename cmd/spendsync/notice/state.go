@@ -148,7 +148,8 @@ func (s *state) say(o open, what string, r Run) {
 	}
 }
 
-// idOf returns the ID of a finding, made from the finding's kind and a hash of its place and its start.
+// idOf returns the ID of a finding: its kind, and a hash of the account, the kind, the place and the time of the run
+// that first saw it.
 func idOf(r Run, f Finding) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.Account, f.Kind, f.Place,
 		r.At.UTC().Format(time.RFC3339Nano)}, "\x00")))

@@ -306,9 +306,9 @@ func TestPage_InARealBrowser(t *testing.T) {
 	})
 }
 
-// TestSummary_IsOneSheetEach prints two documents: a usual account, a large one and one without any number; and a small
-// one beside one with the longest possible texts. A browser shrinks all sheets of a document if one is too wide, so the
-// second document does not show whether the usual account fits.
+// TestSummary_IsOneSheetEach prints two documents. The first has a usual account, a large account and an account
+// without numbers. The second has a small account and an account with the longest possible texts. A browser shrinks all
+// sheets of a document if one is too wide, so the second document does not show whether the usual account fits.
 func TestSummary_IsOneSheetEach(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short: starts a browser")
@@ -329,7 +329,7 @@ func TestSummary_IsOneSheetEach(t *testing.T) {
 			}
 		}
 		b.do("Emulation.setEmulatedMedia", args{"media": "print"})
-		b.width(725) // what the margins leave of A4
+		b.width(725) // the width of A4 without the margins
 		const cut = `[...document.querySelectorAll('#a1 .tile > *')]
 			.filter(e => e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)
 			.map(e => e.textContent)

@@ -232,7 +232,8 @@ func viewOf(a Account, id string, summary bool) accountView {
 func (v *blockView) draw(summary bool) {
 	switch v.Kind {
 	case "stack":
-		// A column of the sheet is wider than a mark, one on a phone is half as wide.
+		// On the sheet, a column is wider than a mark. On a phone, a column is half as wide as a mark, so marks are two
+		// columns apart.
 		v.Chart = stack(v.Block, map[bool]float64{false: 300, true: 105}[summary],
 			map[bool]int{false: 2, true: 1}[summary])
 	case "line":
