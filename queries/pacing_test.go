@@ -17,9 +17,9 @@ import (
 type hoursRead struct {
 	service *adsim.Service
 	first   schema.Date
-	days    int // the test asks about the last days at times when these were not over
-	limits  *time.Location
-	ended   map[string]float64 // spend of each day, by campaign and date in the zone limits
+	days    int                // the test asks about the last days at times when these were not over
+	limits  *time.Location     // zone of the days
+	ended   map[string]float64 // spend of each day, by campaign and date
 }
 
 // spentBy returns the sums of a day by campaign, as the service states them at an instant.

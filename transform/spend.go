@@ -27,8 +27,8 @@ type SpendPage struct {
 	Unread []RefusedRow
 	// UnreadForms is the number of counts that cannot be read, by column and form of the value ("clicks.string").
 	UnreadForms map[string]int64
-	// Stray is the first row of another day, or in another currency than the stored one; nil: there is none. Such a row
-	// refuses the entire read.
+	// Stray is the first row of another day, or in another currency than the stored one; nil: there is none. Because of
+	// such a row, the entire read is refused.
 	Stray *RowError
 }
 

@@ -112,7 +112,7 @@ func anyOf(secrets, coded []string) *regexp.Regexp {
 
 func longestFirst(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
 
-// spellings returns the forms that a text may have within another text, JSON included.
+// spellings returns the forms that a text may have within another text, for example within JSON.
 func spellings(text string) (forms []string) {
 	query, path := url.QueryEscape(text), url.PathEscape(text)
 	for _, form := range []string{text, query, lowerHex(query), path, lowerHex(path), html.EscapeString(text),

@@ -9,7 +9,7 @@ import (
 // depend on the order of requests. Only integer arithmetic is used, because floats may round differently on another
 // machine.
 
-// Mix is the finalizer of splitmix64: every bit of x moves every bit of the result.
+// Mix is the finalizer of splitmix64: every bit of x affects every bit of the result.
 func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
