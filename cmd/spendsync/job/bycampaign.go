@@ -38,7 +38,7 @@ func (k *campaignIDs) addRow(row *schema.Spend) {
 
 // byCampaign reads a day campaign by campaign, which does not depend on the order of pages. It asks for the campaigns
 // of the stored day and of this run's earlier reads, and then, while rows are still missing, for the campaigns that the
-// API key lists. The pages of each campaign are proven like those of a whole day, and rows of other campaigns are
+// API key lists. The pages of each campaign are proven like the pages of an entire day, and rows of other campaigns are
 // dropped. The replies are staged after the pages of whole, the last read of the entire day.
 func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayRead, work *dayWork) (*dayRead, error) {
 	for rows, err := range r.s.store.StoredDay(with.day) {

@@ -72,8 +72,8 @@ func (w *world) reordered(edit func(q url.Values, rows []json.RawMessage) []json
 	})
 }
 
-// TestByCampaign: a day whose pages have no order is proven campaign by campaign, and stays intact: a replay of its
-// replies gives the same rows.
+// TestByCampaign: a day whose pages have no order is proven campaign by campaign, and stays intact: its stored replies
+// give the same rows, and a later read in page order does not change it.
 func TestByCampaign(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.RowsPerDay = 60 })
 	w.job.Plan.PageSize = 20

@@ -7,7 +7,7 @@ import (
 	"spendsync/schema"
 )
 
-// Limits for the difference between this machine's clock and the service's.
+// Limits for the difference between this machine's clock and the service's clock.
 const (
 	MaxClockOff  = time.Hour       // if the clocks differ by more, the run ends at once
 	followFrom   = 2 * time.Minute // if the clocks differ by more, the run follows the service's clock

@@ -15,7 +15,7 @@ import (
 	"spendsync/schema"
 )
 
-// apart makes this machine's clock differ from the service's.
+// apart makes this machine's clock differ from the service's clock.
 func (w *world) apart(by time.Duration) {
 	w.job.Now = func() time.Time { return w.service.Now().Add(by) }
 }
@@ -116,14 +116,15 @@ func TestClock_ThatJumpsBackWithinARun(t *testing.T) {
 	}
 }
 
-// TestClock_BehindTheStoredSettings: if the clock of a run is behind the clock of the previous run, by less than clocks
-// may differ, settings are still stored in the order in which they were read. The run does not report a problem.
+// TestClock_BehindTheStoredSettings: if the clock of a run is behind the clock of the previous run, by less than the
+// allowed difference, settings are still stored in the order in which they were read. The run does not report a
+// problem.
 func TestClock_BehindTheStoredSettings(t *testing.T) {
 	w := newWorld(t)
 	if err := w.service.SetQuirks("clock-none"); err != nil {
 		t.Fatal(err)
 	}
-	w.apart(45 * time.Minute) // and no reply shows the difference
+	w.apart(45 * time.Minute) // no reply shows the difference, because of the quirk
 	w.sync(exit.OK)
 	if err := w.service.SetQuirks(); err != nil {
 		t.Fatal(err)

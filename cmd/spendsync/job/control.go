@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// controlTotals are the service's own sums per day, requested once per run.
+// controlTotals are the service's sums per day, requested once per run.
 type controlTotals struct {
 	s *session
 
@@ -32,7 +32,7 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 		from, to := c.days[0].Day, c.days[len(c.days)-1].Day
 		c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
 		// The oldest day may have left the reach since the plan was made. The service then refuses any range that
-		// begins with it.
+		// begins with that day.
 		for last := min(to, from+maxOutOfReach); c.totals.BeyondReach && from < last; {
 			from++
 			c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
@@ -44,9 +44,9 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	return c.totals, c.err
 }
 
-// check compares a read with the service's own sum of the day, from six hours after the day's end, and records the
-// result. It requests the sum of this day alone once more if the sums differ, because the day may have been restated
-// between the two requests, or if the read lost most of the stored rows.
+// check compares a read with the control total of the day, from six hours after the day's end, and records the result.
+// It requests the sum of this day alone once more if the sums differ, because the day may have been restated between
+// the two requests, or if the read lost most of the stored rows.
 func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRead) error {
 	store := c.s.store
 	stored := store.Account().Days[day]
@@ -122,8 +122,8 @@ func (read *dayRead) storedClicks(stored *manifest.Day) schema.Null[int64] {
 	return schema.Null[int64]{V: sum.V, Valid: !stored.HasUnread("clicks") && (sum.Valid || !read.NoClicks)}
 }
 
-// unavailable decides about a day whose pages could be read, when the service's sums could not. A stored day stays
-// unchanged. A new day is stored without a sum, and the run reports the failure.
+// unavailable decides about a day if its pages could be read, but the service's sums could not be read. A stored day
+// stays unchanged. A new day is stored without a sum, and the run reports the failure.
 func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *dayRead, err error) error {
 	r := c.s
 	err = fmt.Errorf("the control total: %w", err)

@@ -26,12 +26,12 @@ type damage struct {
 	//
 	//	truth      the day is stored as the service holds it
 	//	unknown X  measure X of the row is NULL, as the service says
-	//	unread X   the same, and the row is kept aside: X cannot be read
+	//	unread X   measure X of the row is NULL, and the row is kept aside, because X cannot be read
 	//	refused    the row is kept aside, and the day is partial
 	//	form       the row is stored with its ID as it came
-	//	absent X   measure X of the row is NULL, and the row is kept aside: it did not come, which is a warning
+	//	absent X   measure X of the row is NULL, and the row is kept aside: X did not come, which is a warning
 	//	differs    the row is stored as it came, and the service's own total differs
-	//	unproven   nothing of the day is stored: it is missing, or stands as it was
+	//	unproven   the read is not stored: the day is missing, or stays as stored
 	want string
 }
 
@@ -201,7 +201,7 @@ func paidRow(body []byte) (paid string) {
 // the service's day, or the run reports the damage with exit 4. Exit 0 hides no damage, neither on the first read of a
 // day nor on a later one. One undamaged read heals the day.
 func TestDamagedRows_AreStoredTrueOrReported(t *testing.T) {
-	const firstDay = 4 // days after the beginning of the reach: before that, an unproven day has another exit code
+	const firstDay = 4 // days after the beginning of the reach; an unproven day before that has another exit code
 	for _, said := range []bool{false, true} {
 		of := slices.DeleteFunc(slices.Clone(rowDamages), func(d damage) bool { return d.said() != said })
 		for part := range slices.Chunk(of, schema.ReachDays-firstDay) {
@@ -227,7 +227,7 @@ func TestDamagedRows_AreStoredTrueOrReported(t *testing.T) {
 	}
 }
 
-// checkDamages syncs once, and compares each damaged day with the expected result. stored is whether all days were
+// checkDamages syncs once, and compares each damaged day with the expected result. stored reports whether all days were
 // stored undamaged before.
 func (w *world) checkDamages(report *damagedReport, said, stored bool) {
 	w.t.Helper()

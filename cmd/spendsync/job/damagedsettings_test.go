@@ -43,7 +43,7 @@ var damages = map[string]func(m member) string{
 	"long":       func(m member) string { return member{m.key, `"` + strings.Repeat("x", 20_000) + `"`}.String() },
 }
 
-// damager damages one field of one entity wherever a reply has it.
+// damager damages one field of one entity in every reply that contains the field.
 type damager struct {
 	of     http.RoundTripper
 	paths  func(path string) bool // selects the replies to damage

@@ -42,7 +42,8 @@ type dayWork struct {
 	waiting   string // see [copiedDay]
 }
 
-// acquire waits until there is room for a day of that many rows. A second read of the day uses the room of the first.
+// acquire waits until there is room for a day with the given number of rows. A second read of the day uses the room
+// that the first read has acquired.
 func (w *dayWork) acquire(ctx context.Context, rows int64) error {
 	if w.rows > 0 {
 		return nil
@@ -97,8 +98,8 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 	}
 }
 
-// lastReading reads a day of several pages campaign by campaign. whole is the last read of the entire day, and why its
-// problem. If the campaigns prove nothing either, the replies of whole stay staged.
+// lastReading reads a day of several pages campaign by campaign. whole is the last read of the entire day, and why is
+// the reason why it is not proven. If the campaigns prove nothing either, the replies of whole stay staged.
 func (r *dayReader) lastReading(
 	ctx context.Context, with comparison, whole *dayRead, why error, work *dayWork, step *schema.Step,
 ) (*dayRead, error) {
@@ -123,7 +124,7 @@ func (r *dayReader) lastReading(
 	return read, err
 }
 
-// readDay reads all pages of a day once, and compares their sum with the service's own.
+// readDay reads all pages of a day once, and compares their sum with the control total.
 func (r *dayReader) readDay(ctx context.Context, day schema.Date, work *dayWork) (*dayRead, error) {
 	if err := work.replies.Drop(); err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func (read *dayRead) readPages(pages iter.Seq2[extract.Page[extract.SpendLine], 
 	return nil
 }
 
-// seal puts the rows into key order and checks that each key comes once. If a key comes twice, the read has no day.
+// seal puts the rows into key order and checks that each key comes once. If a key comes twice, read.day stays nil.
 func (read *dayRead) seal() error {
 	day, err := history.NewDay(read.Rows)
 	if errors.Is(err, schema.ErrRange) {
@@ -108,7 +108,7 @@ func (read *dayRead) clicks() schema.Null[int64] {
 	return schema.Null[int64]{V: read.sums.Clicks.V, Valid: !read.NoClicks}
 }
 
-// incomplete returns an error that describes the rows that cannot be stored; nil: all rows can.
+// incomplete returns an error that describes the rows that cannot be stored; nil: all rows can be stored.
 func (read *dayRead) incomplete() error {
 	if read.DayRows.Refused == 0 {
 		return nil

@@ -65,7 +65,7 @@ type copiedDays struct {
 	totals   *controlTotals
 	findings []finding // about several days
 	stopped  bool      // by a signal
-	withheld error     // why days are withheld; nil: no day is
+	withheld error     // why days are withheld; nil: no day is withheld
 }
 
 // hasAny reports whether the service has given a usable answer for at least one day.
@@ -136,7 +136,7 @@ func isFatal(err error) bool {
 	return refusesAll(err) || errors.Is(err, durable.ErrStorage) || errors.Is(err, exit.ErrUsage)
 }
 
-// refusesAll reports whether the service refused the credentials, and has answered no question of the client in this
+// refusesAll reports whether the service refused the credentials, and has answered no request of the client in this
 // run.
 func refusesAll(err error) bool {
 	e, ok := errors.AsType[*extract.ReadError](err)

@@ -13,7 +13,7 @@
 //   - stage, publish: a run writes its results aside, and publishes all of them in one step.
 //   - quarantine: the folder of replies that did not prove their day, and of withheld days.
 //   - withhold: keep a day out of the store because its account is not proven.
-//   - witness: a campaign that is proven to be the account's.
+//   - witness: a campaign that is proven to belong to the account.
 //   - silence: a report without delivery that may lack rows. It is no proof that nothing was spent.
 //   - doubtful, partial: stored although the control total differs; stored but incomplete.
 //   - note: a lasting difference that a person may accept by its name.
@@ -24,7 +24,7 @@
 //
 // # Phases
 //
-// [Job.Sync] goes through these phases (sync.go). A session is what all of them share: clients, store, clock, log.
+// [Job.Sync] goes through these phases (sync.go). A session holds what all phases share: clients, store, clock, log.
 //
 //  1. plan (plan.go): which days to read, from their coverage and the clock.
 //  2. key (identity.go): the account of the API key, and its list of campaigns, requested while the days are read.
@@ -36,18 +36,19 @@
 //     day without a proven read is read again, up to three times in a run and then campaign by campaign. If no read is
 //     proven, the stored day stays, the replies go into quarantine, and the message names the line of the service file
 //     that may help.
-//  4. proof (report.go). A day is the account's if one of its campaigns is stored, or is in the key's list, or is in
-//     another day that is the account's. If nothing is stored, the key must answer once more after the days are read.
-//     All other days are withheld (quarantine.go). An empty day proves nothing (silence.go).
+//  4. proof (report.go). A day belongs to the account if one of its campaigns is stored, or is in the key's list, or is
+//     in another day that belongs to the account. If nothing is stored, the key must answer once more after the days
+//     are read. All other days are withheld (quarantine.go). An empty day proves nothing (silence.go).
 //  5. settings (settingswalk.go), in parallel with the days. A null unsets a field. A key that is missing in two
-//     consecutive runs does, too, if no entity has a null under that key (judge.go). An entity ends if two consecutive
-//     runs ask for its ID and get error.code not_found; its absence from a list only makes a run ask (missing.go). A
-//     source rule ends if two readings of its campaign in one run lack the rule. Each kind of settings is a value
-//     (kinds.go) that one function stages (kind.go).
+//     consecutive runs also unsets its field, if no entity has a null under that key (judge.go). An entity ends if two
+//     consecutive runs ask for its ID and get error.code not_found; its absence from a list only makes a run ask
+//     (missing.go). A source rule ends if two readings of its campaign in one run lack the rule. Each kind of settings
+//     is a value (kinds.go) that one function stages (kind.go).
 //  6. publish (publish.go): the proven days and the settings, as one generation.
-//  7. outcome (outcome.go): the findings, and the state of the store. The exit code is that of the gravest finding;
-//     the sentence lists all findings. A stored day that is partial or doubtful makes every run exit with code 4 until
-//     it heals or a person accepts it: a form of difference up to a size, or a day as it is stored ([Job.Accept]).
+//  7. outcome (outcome.go): the findings, and the state of the store. The exit code is the code of the gravest
+//     finding; the sentence lists all findings. A stored day that is partial or doubtful makes every run exit with code
+//     4 until it heals or a person accepts it: a form of difference up to a size, or a day as it is stored
+//     ([Job.Accept]).
 //
 // [Job.Replay] and [Job.Rebuild] (repair.go) publish without contacting the service.
 package job

@@ -39,7 +39,7 @@ func (r *settingsStage) findEnded(s *settings, campaigns []schema.Campaign) {
 }
 
 // hasEnded reports whether a creative that was not read is deleted: its campaign is deleted, or the complete list of
-// the campaign's creatives lacks it and the service has answered not_found for its ID.
+// the campaign's creatives lacks the creative and the service has answered not_found for its ID.
 func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 	id := c.CampaignID.V
 	switch campaign := s.campaigns[id]; {

@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// ofPaid stands for a row with spend.
+// ofPaid, as the row of a fault, stands for a row with spend; ofPaid-1 stands for the row before it.
 const ofPaid = 1000
 
 // pageFaults affect the second of three pages of a stored day, in each read. The run refuses the page with the given
@@ -117,7 +117,8 @@ func TestFault_OnAPageOfTheReport(t *testing.T) {
 	w.wantTruth()
 }
 
-// TestSync_RefusedUserIsSaidOnce: a refused user is reported once. The days that were canceled for it are not reported.
+// TestSync_RefusedUserIsSaidOnce: a refused user is reported once. The days that were canceled because of the refusal
+// are not reported.
 func TestSync_RefusedUserIsSaidOnce(t *testing.T) {
 	w := newWorld(t)
 	const says = "User account not confirmed."

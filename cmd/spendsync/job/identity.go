@@ -102,7 +102,7 @@ func storedRows[R any](dir, path string, account *manifest.Account, t schema.Tab
 // keyProof is what is known about the API key: its account and its campaigns. If err is not nil, nothing that the key
 // reads is published.
 type keyProof struct {
-	who    identity // has no account if the reply names none
+	who    identity // its account is empty if the reply names no account
 	meErr  error    // why /v1/me could not be read; the run continues
 	err    error
 	stored storedCampaigns // the campaigns that earlier runs stored
@@ -162,8 +162,8 @@ func (r *session) readKey(me *future[identity], list *future[campaignList]) keyP
 	return p
 }
 
-// sayUnnamed reports that the service does not name the key's account: as a failure if it did before, as a warning on
-// the first load, and not at all otherwise.
+// sayUnnamed reports that the service does not name the key's account: as a failure if an earlier run has pinned the
+// account's name, as a warning on the first load, and not at all in other cases.
 func (r *session) sayUnnamed(p *keyProof, why error) {
 	switch {
 	case r.storedAccount().Pinned != "":
@@ -175,8 +175,8 @@ func (r *session) sayUnnamed(p *keyProof, why error) {
 }
 
 // OfWrongURL turns a client's error into a configuration error if the client's base URL is wrong: the error suggests
-// so, and the service has answered nothing in this run. If hasData reports that data of the interface is stored, the
-// host was right once, and a network error may pass.
+// so, and the service has answered nothing in this run. If data of the interface is stored (hasData), an earlier run
+// has reached the host, so a network error is returned unchanged.
 func OfWrongURL(err error, client *extract.Client, hasData bool) error {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	if !ok || !e.DoubtsURL() || client.Answered() || hasData && e.Status == 0 {
@@ -185,8 +185,9 @@ func OfWrongURL(err error, client *extract.Client, hasData bool) error {
 	return exit.As(err, exit.ErrUsage)
 }
 
-// checkPinned checks that a key acts on the account of the first run's key, if an earlier run had one. Without this
-// check, one account name could mix the rows of two accounts.
+// checkPinned checks that a key acts on the account with the name pinned, which the service gave for the first run's
+// key. If pinned is empty, any account is accepted. Without this check, one account name could mix the rows of two
+// accounts.
 func checkPinned(name, pinned, actual string) error {
 	if pinned == "" || actual == pinned {
 		return nil
@@ -252,8 +253,8 @@ func (s *session) storedCampaigns() (storedCampaigns, error) {
 	return readCampaigns(s.DataDir, s.Account, s.store.Account())
 }
 
-// witnesses are campaigns that are proven to be the account's. Campaign IDs are unique within the service, and every
-// reply is of one account, so if one campaign of a reply is a witness, all of them are the account's.
+// witnesses are campaigns that are proven to belong to the account. Campaign IDs are unique within the service, and
+// every reply is of one account, so if one campaign of a reply is a witness, all of them belong to the account.
 type witnesses map[string]bool
 
 func (w witnesses) hasNone(campaigns []string) bool {

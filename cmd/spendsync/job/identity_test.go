@@ -37,7 +37,7 @@ func twoAccounts(c *adsim.Config) {
 // second returns the API key of the second account.
 func (w *world) second() string { return adsim.DefaultKey + "2" }
 
-// asSecondUser makes the report's user that of the second account.
+// asSecondUser makes requests for the report with the second account's user.
 func (w *world) asSecondUser() { w.user, w.password = secondUser, adsim.DefaultPassword }
 
 // asFirst restores the credentials of the first account, and ends all faults.
@@ -460,8 +460,7 @@ func (w *world) newSwitching(rnd *rand.Rand) *switching {
 	return &switching{w: w, at: at}
 }
 
-// withheld returns the days in quarantine that wait for the proof of the account, and that have a campaign of the
-// account.
+// withheld returns the days in quarantine that have a campaign of the account.
 func (w *world) withheld(own []string) (days []schema.Date) {
 	w.t.Helper()
 	kept, err := load.Quarantined(w.job.DataDir, w.job.Account)
@@ -499,7 +498,7 @@ func (w *world) pinnedBy(key string) string {
 func TestIdentity_RandomLives(t *testing.T) {
 	schematest.Long(t)
 	lives, first := schematest.Times(1, 6, 400), 0
-	seeds := []int{128} // the report is the other account's and, during one request of the proof, so is the key
+	seeds := []int{128} // the report belongs to the other account; so does the key, during one request of the proof
 	for seed := first; seed < first+lives; seed++ {
 		if seed != seeds[0] {
 			seeds = append(seeds, seed)
@@ -516,7 +515,7 @@ func TestIdentity_RandomLives(t *testing.T) {
 				own := w.service.CampaignIDs()
 				if w.published() {
 					of2 := w.service.Account(1).CampaignIDs()
-					// If all credentials are the other account's during the entire first run, the other account is
+					// If all credentials belong to the other account during the entire first run, the other account is
 					// stored.
 					isOther = w.account().Pinned == other || w.account().Pinned == "" && w.foreignRows(of2) == ""
 					if isOther {

@@ -20,8 +20,8 @@ import (
 type Job struct {
 	RunID   string
 	Account string // name of the account in the store
-	DataDir string // absolute
-	Version string // of the binary
+	DataDir string // absolute path of the data folder
+	Version string // version of the binary
 	Store   load.Options
 
 	// Report and API ask the service. A repair needs neither.
@@ -30,7 +30,7 @@ type Job struct {
 
 	Plan              PlanOptions
 	Concurrency       int  // days read at the same time
-	RequestsPerMinute int  // to the advertiser API
+	RequestsPerMinute int  // limit of requests to the advertiser API
 	Full              bool // read settled campaigns again, too
 
 	// Own reads the operator's own files; nil: there are none.
@@ -84,7 +84,7 @@ type session struct {
 	area    *load.Area
 	pinned  string // the advertiser account to store, now that the key is proven to act on it; empty: unchanged
 	plan    Plan
-	clock   *clock         // behind Job.Now
+	clock   *clock         // its time is what Job.Now returns
 	labels  func() *labels // requests the labels at the first call
 	asking  sync.WaitGroup // of the background requests, which end with the run
 }

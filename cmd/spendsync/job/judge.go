@@ -29,9 +29,10 @@ const (
 // NeverRead is the message of an unread field for which no value is stored, if the reply has no value to quote.
 const NeverRead = "never read yet; the next run asks again"
 
-// judgement collects the unread fields of all entities of one kind in one run. If one entity lacks a field, that is a
-// warning. If most of them lack it, the service probably has renamed it; without a report the old values would silently
-// be kept. A field that the service itself could not read is not counted: that reply was understood.
+// judgement collects the unread fields of all entities of one kind in one run. If one entity lacks a field, the run
+// only warns. If most entities lack the field, the service has probably renamed it, and the run ends with a finding,
+// because the old values are kept. A field that the service itself could not read is not counted: that reply was
+// understood.
 type judgement struct {
 	r             *session
 	s             *settings

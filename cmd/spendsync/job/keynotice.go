@@ -6,7 +6,8 @@ import (
 	"spendsync/schema"
 )
 
-// KeyNotice is how long before the expiry of the API key runs begin to warn. The service begins at the same time.
+// KeyNotice is the time before the expiry of the API key from which each run warns. The service warns from the same
+// time on.
 const KeyNotice = 14 * 24 * time.Hour
 
 // keyExpires returns when the API key expires, if the service states it. It warns if the key expires soon: without the

@@ -13,7 +13,7 @@ import (
 	"spendsync/transform"
 )
 
-// settingsKind is a kind of settings. Its stage method adds what a run has read to the stored history.
+// settingsKind is a kind of settings. Its stage method adds the run's readings to the stored history.
 type settingsKind interface {
 	stage(r *settingsStage, s *settings) error
 }
@@ -56,7 +56,7 @@ type kind[R any, P placed[R]] struct {
 	gone func(*settingsStage, *settings, *R) bool
 	// complete adds values of other replies to a row; may be nil.
 	complete func(*settingsStage, *history.Seen[R])
-	stubs    func(*settingsStage, *settings) []R // entities known only from the report; may be nil
+	stubs    func(*settingsStage, *settings) []R // returns the entities that only the report names; nil: none
 	// after receives all versions of the kind before they are stored. It reports whether it changed columns whose
 	// changes make no version. after may be nil.
 	after func(*settingsStage, *settings, []R) bool

@@ -12,7 +12,8 @@ import (
 	"spendsync/transform"
 )
 
-// labels are the report's creatives over the whole reach, requested once per run: they hold the names of the campaigns.
+// labels is the report's list of creatives, over all days within reach. It is requested once per run, and contains the
+// names of the campaigns.
 type labels struct {
 	lines     []transform.ReportCreative
 	left      []*transform.RowError // lines left out because their IDs cannot be read
@@ -21,7 +22,7 @@ type labels struct {
 	creatives map[string][]string // IDs of creatives, by campaign
 }
 
-// askLabels requests the labels. Like a day, a list that changes while it is paged is read again.
+// askLabels requests the labels. If the list changes while it is paged, it is read again, like a day.
 func (s *session) askLabels(ctx context.Context) (l *labels) {
 	for from, reads := s.plan.Reach, 1; ; {
 		l = &labels{names: map[string]string{}, creatives: map[string][]string{}}

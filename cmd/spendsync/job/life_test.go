@@ -152,7 +152,7 @@ func sources(s adsim.Settings, c adsim.SourceChange) []adsim.Change {
 	return []adsim.Change{{Campaign: s.CampaignID, Sources: &c}}
 }
 
-// deeds are the events in the life of an account. Each returns nil if the account has nothing that it applies to.
+// deeds are the events in the life of an account. Each returns nil if the event does not apply to the account.
 var deeds = []struct {
 	what string
 	do   func(l *life, s adsim.Settings) []adsim.Change
@@ -206,7 +206,7 @@ var deeds = []struct {
 	{"hide", func(l *life, s adsim.Settings) []adsim.Change {
 		isNew := func(c adsim.CreativeSettings) bool { return !l.seen[c.CreativeID] }
 		if !l.seen[s.CampaignID] || slices.ContainsFunc(s.Creatives, isNew) || len(l.hidden()) > 0 {
-			return nil // only the report would know the hidden entities
+			return nil // only the report would name the hidden entities
 		}
 		return []adsim.Change{{Campaign: s.CampaignID, Do: adsim.Hide}}
 	}},
@@ -291,8 +291,8 @@ func (l *life) source() string {
 	return ids[l.IntN(len(ids))]
 }
 
-// write adds a page to the diary: what a sync could see at an instant. An archived campaign is read once more and then
-// never again, because it cannot change.
+// write adds a page to the diary: the settings that a sync could see at an instant. An archived campaign is read once
+// more and then never again, because it cannot change.
 func (l *life) write(at time.Time) {
 	pages, settled, shown := map[string]map[string][]string{}, map[string]bool{}, map[string]bool{}
 	add := func(table, campaign, key string, cells ...string) {
@@ -341,8 +341,8 @@ func (l *life) write(at time.Time) {
 	}
 }
 
-// write adds a page to a chapter. An entity of a campaign ends if the campaign was read and lacked it, or if the
-// campaign ends.
+// write adds a page to a chapter. An entity of a campaign ends if the campaign was read and lacked the entity, or if
+// the campaign ends.
 func (c *chapter) write(at time.Time, page map[string][]string, shown, settled map[string]bool, campaigns *chapter) {
 	for key, cells := range page {
 		campaign, id, _ := strings.Cut(key, "|")

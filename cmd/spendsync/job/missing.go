@@ -29,7 +29,7 @@ type openEntity struct {
 }
 
 // openEntities returns the stored entities of a table that are not deleted, by ID. The set known has the IDs of all
-// stored entities. Both omit entities known only from the report, which no listing has ever contained.
+// stored entities. open and known omit entities that only the report names, because no listing has ever contained them.
 func openEntities[R any, P history.Versioned[R]](
 	s *load.Store, t schema.TableOf[R], readings history.Readings, place func(*R) (id string, at schema.Place),
 ) (open map[string]openEntity, known map[string]bool, err error) {

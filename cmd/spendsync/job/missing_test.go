@@ -66,7 +66,7 @@ func listed(t *testing.T, body, list string, keep func(string) bool) string {
 	return string(b)
 }
 
-// without returns the reply of a list that lacks some entries.
+// without returns the reply of a list without some entries.
 func without(t *testing.T, body, list string, ids ...string) string {
 	t.Helper()
 	return listed(t, body, list, func(id string) bool { return !slices.Contains(ids, id) })
@@ -108,7 +108,7 @@ func (w *world) wantEnded(table, want string) {
 	}
 }
 
-// wantWell syncs once without faults, and checks that no false version was stored.
+// wantWell syncs once without faults, and checks the number of new versions.
 func (w *world) wantWell(e *rewriter, versions int64) {
 	w.t.Helper()
 	e.edit = nil
@@ -405,7 +405,8 @@ var blockedIDs = regexp.MustCompile(`"blocked_source_ids":\[[^\]]*\]`)
 // TestMissing_RulesEndAfterTwoReadings: a rule that a reading lacks ends if a second reading in the same run lacks it,
 // too.
 func TestMissing_RulesEndAfterTwoReadings(t *testing.T) {
-	cases := map[int]int{1: 2, 2: 1} // number of rules left: in how many of the first readings
+	// number of rules left: number of readings, from the first on, that have only these rules
+	cases := map[int]int{1: 2, 2: 1}
 	if schematest.All() {
 		cases[0], cases[3] = 1, 2
 	}

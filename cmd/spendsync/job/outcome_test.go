@@ -52,8 +52,8 @@ func TestAtRisk(t *testing.T) {
 	}
 }
 
-// TestOutcome_Code: the exit code is that of the gravest finding. A problem that needs a person comes before a problem
-// that passes by itself.
+// TestOutcome_Code: the exit code is the code of the gravest finding. A problem that needs a person comes before a
+// problem that passes by itself.
 func TestOutcome_Code(t *testing.T) {
 	named := func(errs ...error) (all []finding) {
 		for _, err := range errs {
@@ -117,8 +117,8 @@ func TestOutcome_Code(t *testing.T) {
 	}
 }
 
-// TestOutcome_Sentence: the sentence of a run lists its findings. Failures with the same reason are listed once. Of
-// more than two reasons, the further ones are only counted.
+// TestOutcome_Sentence: the sentence of a run lists its findings. Failures with the same reason are listed once. The
+// sentence shows two reasons, and counts the others.
 func TestOutcome_Sentence(t *testing.T) {
 	named := func(texts ...string) (all []finding) {
 		for _, text := range texts {

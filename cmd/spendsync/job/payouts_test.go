@@ -12,7 +12,7 @@ import (
 )
 
 // TestOwn_IsARunOfItsOwn: the operator's own files are read in a separate run after the sync. However that run ends,
-// the synced days stay, and the files are read again after the next sync.
+// the synced days stay.
 func TestOwn_IsARunOfItsOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		read func(stop context.CancelFunc) error

@@ -32,7 +32,7 @@ func date(s string) schema.Date {
 
 var defaults = PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 10000}
 
-// knownSince returns an account whose days from first to last were all read at one instant.
+// knownSince returns an account whose days between two dates were all read at one instant.
 func knownSince(from, last schema.Date, readAt time.Time) *manifest.Account {
 	a := manifest.NewAccount(from)
 	for d := from; d <= last; d++ {

@@ -46,8 +46,8 @@ func serviceWith(t *testing.T, line string) *service.Service {
 	return s
 }
 
-// TestWeigh checks when a read is proven. If it is not, the message names the contradiction, and the line of the
-// service file that may help.
+// TestWeigh checks when a read is proven. If the read is not proven, the message names the contradiction, and the line
+// of the service file that may help.
 func TestWeigh(t *testing.T) {
 	spend, none := serviceWith(t, "report.total_rows: with_spend"), serviceWith(t, "report.total_rows: none")
 	total := func(n int64) func(*dayRead) { return func(r *dayRead) { r.evidence.Total = n } }

@@ -40,7 +40,7 @@ func (r *run) publish(
 	if read != nil {
 		err := cmp.Or(read.err, proof.listErr)
 		if proof.listErr != nil {
-			read.findings = nil // the campaigns may be another account's
+			read.findings = nil // the campaigns may belong to another account
 		}
 		read.reported = proof.witnesses.ours(read.reported)
 		if err == nil {
@@ -77,8 +77,7 @@ func (r *run) reportSettings(s *settings, err error) {
 	}
 }
 
-// failsReportToo reports whether a generation without settings would fail with the same
-// error.
+// failsReportToo reports whether a generation without settings would fail with the same error.
 func failsReportToo(err error) bool {
 	switch exit.Of(err) {
 	case exit.Storage, exit.Locked, exit.Stopped:

@@ -18,7 +18,8 @@ import (
 )
 
 // quarantine stores the replies of a day that could not be proven, because a later version of spendsync may understand
-// them. It reports whether it stored any. If the service did not answer, there are no replies.
+// them. It reports whether it stored replies from which a later version could prove the day. If the service did not
+// answer, there are no replies.
 func (r *dayReader) quarantine(
 	ctx context.Context, replies *load.Replies, day schema.Date, began schema.Instant, cause error,
 ) bool {
@@ -143,7 +144,7 @@ func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quaran
 	return quarantinedDay{q, put, read.sums.Rows}, err
 }
 
-// read reads the replies of a day, and compares them with the control total of that time.
+// read reads the replies of a day, and compares them with the control total that was stored with them.
 func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRead, error) {
 	read := k.newRead(q.Date, q.ReadAt, transform.NewInterner())
 	bodies := k.store.Quarantine().Replies(q)

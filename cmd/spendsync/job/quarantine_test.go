@@ -155,7 +155,7 @@ func TestQuarantine_EndsWithTheNextProof(t *testing.T) {
 		t.Errorf("%d days in quarantine", second.Quarantined)
 	}
 	w.wantTruth()
-	// A proven day stays as stored; older replies do not replace it.
+	// A proven day stays as stored, even if a later read does not prove it.
 	w.rereadAll()
 	w.transport = renamed{w, all[:3]}
 	if third := w.sync(exit.Partial, "2 more for the same reason"); third.Quarantined != 3 {
@@ -195,8 +195,8 @@ func TestQuarantine_HoldsToWhatASyncAsks(t *testing.T) {
 	}
 }
 
-// TestQuarantine_IsBounded: replies that are too old are removed, and then the oldest until the total size fits;
-// incomplete days do not count.
+// TestQuarantine_IsBounded: replies that are too old are removed, and then the oldest until the total size fits.
+// Incomplete days are removed, too.
 func TestQuarantine_IsBounded(t *testing.T) {
 	w := newWorld(t)
 	w.first()

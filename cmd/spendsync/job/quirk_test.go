@@ -16,7 +16,7 @@ type quirkCase struct {
 	page     int      // requested rows per page; 0: 20, so that a day has two pages
 	exits    [2]int   // exit codes of the first and the second sync
 	unknown  string   // what remains unknown, if the exit codes are not 0
-	days     string   // states of days and totals after both; empty: allMatched
+	days     string   // states of days and totals after both syncs; empty: allMatched
 	numbers  string   // number of days whose stored rows differ from the service's; empty: none
 	settings string   // stored settings that differ from the service's; empty: none
 	says     []string // parts of what the first sync reports
@@ -31,7 +31,7 @@ const noDay = "missing/unread 33"
 // quirkCases has a case for each quirk. The rules: the smallest wrong unit is refused, old data is never shown as
 // current, and an exit code other than 0 means that something is really unknown.
 var quirkCases = []quirkCase{
-	// The report's own sums.
+	// Control totals of the report.
 	{quirk: "totals-lack-source", unknown: "which of two sums is right",
 		exits: [2]int{4, 4}, days: "complete/differs 32, open/open 1",
 		says: []string{"report.day-total."}},

@@ -98,8 +98,8 @@ func rowsOf[R any](w *world, t schema.TableOf[R], under string) []R {
 	return rows
 }
 
-// tried reports whether a test tries case i of a long table: one of 32 by default, of eight in .ci/run, or each in
-// .ci/long.
+// tried reports whether a test tries case i of a long table: one in 32 by default, one in 8 in .ci/run, and every case
+// in .ci/long.
 func tried(i int) bool {
 	return i%schematest.Times(32, 8, 1) == 0
 }

@@ -267,7 +267,7 @@ func RowsOfReplies(s *service.Service) load.ReadRaw {
 	}
 }
 
-// replayQuarantine stages those days of a range that this version can prove by the replies in quarantine.
+// replayQuarantine stages the days of a range that this version can prove by the replies in quarantine.
 func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Date) error {
 	days, err := m.store.Quarantine().Days()
 	if err != nil {

@@ -52,9 +52,9 @@ type reportProof struct {
 	proofs    []string     // describe what proves the account
 	withheld  []*copiedDay // days that must not be published
 	err       error        // why days are withheld
-	// listErr is why no settings may be published: the list of campaigns may be another account's.
+	// listErr is why no settings may be published: the list of campaigns may belong to another account.
 	listErr error
-	// canWait reports whether days without a witness may still turn out to be the account's, because some of its
+	// canWait reports whether days without a witness may still turn out to belong to the account, because some of its
 	// campaigns could not be read.
 	canWait bool
 }
@@ -65,13 +65,13 @@ type provenReport struct {
 	delivering witnesses // see [copiedDays.delivering]; may have campaigns of another account
 }
 
-// prove decides which of the days are the account's. A day is the account's if one of its campaigns is stored, or is in
-// the key's list, or is in another day that is the account's. The list is the account's by the same rule. If nothing is
-// stored, the key must name its account and its campaigns once more after the reading, and only campaigns that are in
-// both lists count. Days that are not proven are withheld: their replies go into quarantine.
+// prove decides which of the days belong to the account. A day belongs to the account if one of its campaigns is
+// stored, or is in the key's list, or is in another day that belongs to the account. The list belongs to the account by
+// the same rule. If nothing is stored, the key must name its account and its campaigns once more after the reading, and
+// only campaigns that are in both lists count. Days that are not proven are withheld: their replies go into quarantine.
 //
-// The error ends the run: [exit.ErrOtherReport] if no day is the account's, and [exit.ErrOtherAccount] if the key acts
-// on another account.
+// The error ends the run: [exit.ErrOtherReport] if no day belongs to the account, and [exit.ErrOtherAccount] if the key
+// acts on another account.
 func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	if err := r.key.err; errors.Is(err, exit.ErrOtherAccount) || errors.Is(err, exit.ErrUsage) {
 		return nil, errors.Join(err, r.quarantineAll(err))
@@ -110,7 +110,7 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 
 // replies returns the changed days with their campaigns, and separately the changed days without any campaign, which
 // are judged together with the days that have campaigns. Unchanged days are omitted, because they publish nothing. A
-// changed day that keeps a stored row is the account's, so its campaigns are added to stored.
+// changed day that keeps a stored row belongs to the account, so its campaigns are added to stored.
 func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 	for _, d := range r.days.days {
 		switch {
@@ -170,8 +170,8 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 	return both, r.s.confirmKey(ctx, r.key)
 }
 
-// judge withholds the changed days in left, which nothing proves to be the account's. It returns an error if the report
-// is another account's.
+// judge withholds the changed days in left, which nothing proves to belong to the account. It returns an error if the
+// report belongs to another account.
 func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) error {
 	problem := cmp.Or(again, r.key.problem(), p.listErr)
 	if count := len(campaignsIn(left)); problem == nil && count > 0 && len(r.key.listed())+len(r.key.stored) == 0 {
@@ -231,8 +231,8 @@ func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error)
 	}
 }
 
-// logForeign logs the campaigns of a reply that is not proven to be the account's. Only the log may name them: nothing
-// of another account goes into the store or into a stored message.
+// logForeign logs the campaigns of a reply that is not proven to belong to the account. Only the log may name them:
+// nothing of another account goes into the store or into a stored message.
 func (r *prover) logForeign(what string, ids []string) {
 	r.s.Log.Warn(what+" is not proven to be the account's", "has", someOf("campaign", ids))
 }
@@ -289,16 +289,16 @@ func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCrea
 	lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool {
 		return l.CampaignID != "" && !w[l.CampaignID]
 	})
-	if len(lines) < all { // lines without a campaign may be another account's, too
+	if len(lines) < all { // lines without a campaign may belong to another account, too
 		lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool { return l.CampaignID == "" })
 	}
 	return lines
 }
 
 // stageQuarantined stages days that can no longer be read, from their replies in quarantine. Withheld days are staged
-// as soon as they are proven to be the account's. Days that were not proven are tried again in the first run of each
-// day, because this version or new lines of the service file may understand the replies. Replies that are older than
-// the stored day are discarded.
+// as soon as they are proven to belong to the account. Days that were not proven are tried again in the first run of
+// each day, because this version or new lines of the service file may understand the replies. Replies that are older
+// than the stored day are discarded.
 func (r *run) stageQuarantined(ctx context.Context, p *reportProof) error {
 	days, err := r.s.store.Quarantine().Days()
 	if err != nil {

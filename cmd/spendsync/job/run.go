@@ -32,7 +32,7 @@ type run struct {
 	first       schema.Date // first day of an account younger than the reach; 0: not known
 
 	proofs       []string          // evidence of the identity of the account
-	undecided    []schema.Date     // days out of reach whose replies in quarantine may be the account's
+	undecided    []schema.Date     // days out of reach whose replies in quarantine may belong to the account
 	settings     *settings         // nil until the settings are read
 	settingsPart load.StagedChange // the staged settings
 	settingsErr  error             // why no settings are published; nil: settings are published, or the run reads none
@@ -138,6 +138,6 @@ func addStats(a, b extract.Stats) extract.Stats {
 	}
 }
 
-// since returns the first day that the run could have read, because a service may reach less far than it states.
-// Earlier days count as lost only if the account has coverage of them.
+// since returns the first day that the run could have read: a service may reach less far than it states. Earlier days
+// count as lost only if the account has coverage of them.
 func (r *run) since() schema.Date { return max(r.s.plan.Reach, r.unreachable+1) }

@@ -43,7 +43,7 @@ type settings struct {
 
 	skipped int      // settled campaigns that were not read
 	left    int      // campaigns that the budget did not reach
-	overdue []string // of the campaigns counted in left, those that no run has read for a day or longer
+	overdue []string // campaigns counted in left that no run has read for a day or longer
 }
 
 // readCampaign is the state of reading one campaign.

@@ -23,8 +23,8 @@ import (
 const settingsReaders = 4
 
 // beginSettings starts to read the settings in the background, once the key's account is proven. The function wait
-// returns the settings when they are read. Its parameter is the number of campaigns that are proven to be the
-// account's. The caller must complete proven before it calls wait.
+// returns the settings when they are read. Its parameter is the number of campaigns that are proven to belong to the
+// account. The caller must complete proven before it calls wait.
 func beginSettings(ctx context.Context, r *session, key *future[keyProof], proven *future[provenReport]) (
 	wait func(campaigns int) *settings) {
 	n := &settingsReader{s: r, settledBefore: r.store.Account().SettledCampaigns(), budget: r.newBudget(),
@@ -140,7 +140,7 @@ func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error 
 	for i, p := range campaignParts {
 		err := n.readPart(ctx, p, c)
 		if i == 0 && errors.Is(err, extract.ErrNotFound) && !n.stored[c.ID] {
-			return nil // listed but not found by its ID, so the campaign may be another account's
+			return nil // listed but not found by its ID, so the campaign may belong to another account
 		}
 		failed = errors.Join(failed, err)
 	}

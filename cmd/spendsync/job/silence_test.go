@@ -138,7 +138,8 @@ func TestSilence_OfCreativesWithoutDelivery(t *testing.T) {
 }
 
 // TestSilence_OfAnAccountThatRests: a person accepts that the account rests, even if the balance states an average
-// spend. From then on, empty days are proven, unless the balance contradicts them.
+// spend. From then on, empty days are proven. They stay proven after the acceptance is withdrawn, if the balance states
+// no spend.
 func TestSilence_OfAnAccountThatRests(t *testing.T) {
 	w := newWorld(t).silent()
 	w.sync(exit.Partial, "average daily spend", "repair accept "+emptyReport)

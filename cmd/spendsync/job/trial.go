@@ -20,7 +20,7 @@ type Trial struct {
 
 	Account string // the account that the key acts on; empty: the service names none
 	Me      extract.Entity
-	KeyErr  error // why the key is not proven to be the account's
+	KeyErr  error // why the key is not proven to belong to the account
 
 	Listing   extract.Listing       // of campaigns
 	Campaigns int                   // campaigns whose settings were read
@@ -36,7 +36,7 @@ type triedDay struct {
 	schema.Step
 	Tried     bool
 	Stored    bool
-	Err       error // why the day is not proven; nil: it is proven, but may be another account's
+	Err       error // why the day is not proven; nil: it is proven, but may belong to another account
 	Spend     schema.Money
 	Campaigns []string // in its rows
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // TestUnproven_SettingsAreStored: the service keeps no history of the settings, so a run that proves no day of the
-// report still stores the settings, even in the first run. The exit code is that of the report.
+// report still stores the settings, even in the first run. The exit code is the code for the report.
 func TestUnproven_SettingsAreStored(t *testing.T) {
 	schematest.Long(t)
 	// days matches the requests for rows and for creatives of the report.

@@ -28,7 +28,7 @@ func withViews(t *testing.T) *world {
 
 // TestCurrentViews_SayWhatIsOld: a bid, the bids per source and the balance are renamed from the second sync on. The
 // views show the old values with the time of the first sync, and mark them; other values are not marked. A third sync
-// that can read them removes the marks.
+// that can read the values removes the marks.
 func TestCurrentViews_SayWhatIsOld(t *testing.T) {
 	schematest.Long(t)
 	w := withViews(t)

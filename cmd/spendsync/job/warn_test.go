@@ -8,7 +8,8 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// TestWarnings_AreOneForACause: an outage is one line in the log, with the number of affected days.
+// TestWarnings_AreOneForACause: an outage is one warning about all days that are not proven, and one about the days at
+// risk, each with the number of days.
 func TestWarnings_AreOneForACause(t *testing.T) {
 	w := newWorld(t)
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Path: "/ads/spend-report"})

@@ -161,8 +161,8 @@ func (w *world) account() *manifest.Account {
 	return m.Accounts[w.job.Account]
 }
 
-// wantTruth compares the sums of every day in reach, except the days in but, with the service's sums. It also verifies
-// the store.
+// wantTruth compares the spend and the number of rows of every day in reach, except the days in but, with the
+// service's. It also verifies the store.
 func (w *world) wantTruth(but ...schema.Date) {
 	w.t.Helper()
 	known := w.account()

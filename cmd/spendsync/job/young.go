@@ -42,7 +42,7 @@ func (r *dayReader) copyBefore(ctx context.Context, c *copiedDays) error {
 }
 
 // begins sets the first day of an account that is younger than the report's reach. It skips the leading days for which
-// the service has no report and a control total of 0, if no earlier day is stored and a later day has rows. The run
+// the service has no report and a control total of 0, if no earlier day is stored and a later day has delivery. The run
 // reports the skipped days once. Later runs request only the latest of them (see copyBefore).
 func (r *run) begins(ctx context.Context, c *copiedDays) {
 	account, byDay := r.s.storedAccount(), map[schema.Date]*copiedDay{}

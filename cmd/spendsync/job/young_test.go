@@ -21,7 +21,7 @@ type beginning struct {
 	w      *world
 	first  schema.Date
 	status int
-	summed bool // its control totals have the days before first
+	summed bool // its control totals include the days before first
 }
 
 func (b beginning) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -60,7 +60,7 @@ func (b beginning) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // TestYoung_BeginsOnItsFirstDay: the days before the first day of a young account are reported once and are not gaps,
-// if the service's own sums have nothing on these days.
+// if the control totals state no delivery on these days.
 func TestYoung_BeginsOnItsFirstDay(t *testing.T) {
 	for _, status := range []int{404, 410, 204}[:schematest.Times(1, 3, 3)] {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
