@@ -86,7 +86,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
-	files := map[string]string{ // path: its repair
+	files := map[string]string{ // by path: the repair that verify names
 		manifest.FileName: durable.RepairBackup, st.is.AccountFiles["acme"].Path: durable.RepairBackup,
 		duck.FileName: durable.RepairRebuild, ledger: manifest.RepairLost,
 		manifest.RawPath("acme", day, 1): "spendsync sync --from 2026-11-20 --to 2026-11-20, or the next sync " +

@@ -32,7 +32,7 @@ func StoredTracker(s *Store, day schema.Date) (rows []schema.TrackerDay, err err
 
 // TrackerFile is the export from which the rows of a day were read.
 type TrackerFile struct {
-	Name   string // without its folder
+	Name   string // file name of the export, without its folder
 	ReadAt schema.Instant
 }
 

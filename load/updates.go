@@ -11,7 +11,7 @@ import (
 
 // updates are the changes that turn the base's DuckDB file into the file of the generation.
 type updates struct {
-	loads    []duck.ReplacePartition // into the tables of schema main
+	loads    []duck.ReplacePartition // replace rows of the tables of schema main
 	changed  map[schema.Date]bool
 	dead     int64 // rows that the loads replace: dead space in the file
 	versions int64 // rows of versioned tables that are loaded completely

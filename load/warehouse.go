@@ -24,7 +24,7 @@ type warehouse struct {
 	w           *duck.Warehouse // the open file; nil after it is built
 	fromNothing bool            // the base's file is not carried forward
 	fullMemory  bool            // DuckDB starts with its full memory limit
-	newViews    bool            // the models differ from the base's
+	newViews    bool            // the models differ from the models of the base
 	restoreGC   func()          // nil: the garbage collector has its usual setting
 }
 

@@ -53,7 +53,7 @@ func codeOf(err error) int {
 	case errors.Is(err, lake.ErrUnreachable):
 		return exit.Unreachable
 	case err != nil && strings.HasPrefix(err.Error(), "unknown "):
-		return exit.Usage // an error of cobra
+		return exit.Usage // cobra does not know a command or flag
 	}
 	return exit.Of(err)
 }

@@ -83,7 +83,7 @@ func (p Place) Write(r Record, published *manifest.Manifest, begin func() error)
 	if err := p.Crash("commit record"); err != nil {
 		return err
 	}
-	// Whether or not the rename reports success, it may have happened.
+	// The rename below may take effect even if it returns an error, so begin is called before it.
 	if err := begin(); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ type merger struct {
 	storedRows int          // number of stored rows so far
 	run        string       // the run of the last unchanged row
 
-	campaign string // of the previous stored row
+	campaign string // campaign of the previous stored row
 }
 
 // turn moves on to the row as read with the index i.

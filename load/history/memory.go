@@ -40,7 +40,7 @@ func (m Memory) Confirmed(key string) schema.Instant {
 	return m.ConfirmedAt
 }
 
-// Forget returns the memory without version 11's instants.
+// Forget returns the memory without ConfirmedAt and Exceptions, which only version 11 of the tables uses.
 func (m Memory) Forget() Memory {
 	m.ConfirmedAt, m.Exceptions = 0, nil
 	return m

@@ -82,7 +82,7 @@ type Stats struct {
 	Versions  int64 // new versions with changed values
 	Deleted   int64 // new versions that record a deletion
 	Restored  int64 // new versions of entities that were deleted
-	Confirmed int64 // read in full
+	Confirmed int64 // seen, with every tracked field read
 	Unread    int64 // seen, but with a tracked field that could not be read
 	Missing   int64 // missing in a complete listing, but not deleted yet
 }
@@ -107,7 +107,7 @@ type advance[R any, P Versioned[R]] struct {
 	Observation[R]
 	table   schema.TableOf[R]
 	tracked columns  // sorted by name
-	names   []string // of the tracked columns
+	names   []string // names of the tracked columns
 	fields  columns  // the columns that Seen.Unread may name; nil until they are needed
 	id      identity[R]
 	replay  bool // the observation repeats the last one

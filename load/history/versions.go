@@ -31,7 +31,7 @@ type entity[R any] struct {
 	confirmed schema.Instant // when the current version was last confirmed
 	missed    int            // see Memory.Missed
 	never     []string       // tracked columns that have never been read, sorted
-	seen      bool           // by this observation
+	seen      bool           // this observation contains the entity
 }
 
 // AddColumn returns the history of a table that has gained a tracked column. It marks the column as never read in all

@@ -16,7 +16,7 @@ type Change struct {
 	Memory  map[string]history.Memory
 	Pinned  string
 	Settled []string                      // nil: unchanged
-	Unknown []schema.UnknownField         // [Next] sets the schema.Sighting of each
+	Unknown []schema.UnknownField         // [Next] sets the schema.Sighting of each field
 	Unread  *Sightings[schema.EntityRead] // nil: unchanged
 	Refused *Sightings[schema.RefusedRow] // nil: unchanged
 	Asked   bool                          // the service was asked, and Reach replaces the account's Reach

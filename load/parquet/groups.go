@@ -82,7 +82,7 @@ type groupWriter[R any] struct {
 	batch   []R    // rows of the row group that are not written yet
 	inGroup int64  // rows of the row group so far, including batch
 	last    string // group of the last row
-	rows    int64  // of the file so far
+	rows    int64  // rows of the file so far
 	copied  int    // number of copied row groups
 }
 
@@ -157,7 +157,7 @@ type replacement[R any] struct {
 	names    []string // the named groups that are still to come, sorted
 	replace  func(name string, stored []R) ([]R, error)
 	group    string // the group that is being read
-	isOther  bool   // the group that is being read is one of the named groups
+	isOther  bool   // group is one of the named groups
 	stored   []R    // stored rows of the group, if it is one of the named groups
 	hasGroup bool
 }

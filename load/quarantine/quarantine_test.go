@@ -62,7 +62,7 @@ func TestReplies_UnpackNoMoreThanDescribed(t *testing.T) {
 		want     string
 	}{
 		{int64(len(body)), "more than the 7 bytes"},
-		{0, "more than the 1703936 bytes"}, // from a version that does not record the size
+		{0, "more than the 1703936 bytes"}, // a day from a version that does not record the size
 	} {
 		days, err := f.Days()
 		if err != nil {

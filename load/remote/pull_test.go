@@ -120,7 +120,8 @@ func TestPull_AgainFetchesNothing(t *testing.T) {
 			break
 		}
 	}
-	if done, err := p.pull(PullOptions{Dir: dir, All: true}); err != nil || done.Files != 2 { // with the manifest
+	// 2: one file and the manifest
+	if done, err := p.pull(PullOptions{Dir: dir, All: true}); err != nil || done.Files != 2 {
 		t.Errorf("%+v, %v", done, err)
 	}
 	checkStore(t, dir, s.published())

@@ -39,14 +39,14 @@ type FollowOptions struct {
 
 // Followed is the result of [Lake.Follow].
 type Followed struct {
-	Generation int64          // of the store, and now also of the lake
+	Generation int64          // generation of the store, and now also of the lake
 	Behind     int64          // generations by which the lake was behind the store before this call
-	Accounts   int            // in the store
-	Tables     map[string]int // files added and removed, by changed table
-	Added      int            // files
-	Removed    int            // files
-	Rows       int64          // in added files
-	Bytes      int64          // of added files
+	Accounts   int            // number of accounts in the store
+	Tables     map[string]int // number of added and removed files, by changed table
+	Added      int            // number of added files
+	Removed    int            // number of removed files
+	Rows       int64          // rows in added files
+	Bytes      int64          // bytes of added files
 	Changed    []string       // tables in which changes by another program were undone
 }
 

@@ -27,20 +27,20 @@ const SnapshotAge = 7 * 24 * time.Hour
 type Options struct {
 	Catalog    string // address of the REST catalog
 	Warehouse  string // the catalog's name of the warehouse
-	Namespace  string // of the tables
+	Namespace  string // namespace of the tables; dots separate its parts
 	Credential string // OAuth2 client credentials, "id:secret"
 	Token      string // bearer token
-	OAuthURL   string // token endpoint for client credentials; empty: at the catalog
+	OAuthURL   string // token endpoint for client credentials; empty: the catalog's token endpoint
 	Scope      string // OAuth2 scope
 	SigV4      string // sign requests for this AWS service: glue, s3tables
 	Region     string // AWS region
-	S3Endpoint string // empty: Amazon's
+	S3Endpoint string // address of the object storage; empty: Amazon S3
 	AccessKey  string // empty: the AWS SDK finds the credentials
 	SecretKey  string
 
 	AllowHTTP bool // allow requests without TLS to other machines
 	Version   string
-	CABundle  []byte           // trusted CA certificates of the object storage, as PEM; nil: the system's
+	CABundle  []byte           // trusted CA certificates of the object storage, as PEM; nil: the system's certificates
 	Now       func() time.Time // nil: time.Now
 
 	// Step, if not nil, is called at each step of a commit. Tests return an error from it to interrupt the commit

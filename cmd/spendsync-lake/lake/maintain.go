@@ -27,8 +27,8 @@ type MaintainOptions struct {
 // Maintained is the result of [Lake.Maintain].
 type Maintained struct {
 	Tables  int
-	Expired int // snapshots
-	Orphans int // deleted objects
+	Expired int // number of expired snapshots
+	Orphans int // number of deleted objects
 	Bytes   int64
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Status compares the generations of the lake and of a store.
 type Status struct {
-	Generation int64 // of the store
+	Generation int64 // generation of the store
 	Behind     int64 // number of generations by which the slowest account is behind
 	Accounts   []Marker
 }
@@ -58,9 +58,9 @@ func (l *Lake) status(ctx context.Context, m *manifest.Manifest) (*Status, error
 // Verified is the result of [Lake.Verify].
 type Verified struct {
 	Generation int64
-	Files      int // compared
+	Files      int // number of compared files
 	Rows       int64
-	Bytes      int64    // read and hashed; 0: only names, rows and sizes were compared
+	Bytes      int64    // number of bytes read and hashed; 0: only names, rows and sizes were compared
 	Findings   []string // differences; empty: the lake is equal to the store
 }
 

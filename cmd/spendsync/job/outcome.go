@@ -44,7 +44,7 @@ const (
 
 // outcome counts what a run has read, before anything is published, and holds its findings.
 type outcome struct {
-	planned, proven, partial, fromQuarantine, changed, unreachable int // days
+	planned, proven, partial, fromQuarantine, changed, unreachable int // numbers of days
 
 	findings []finding
 	accepted []string // notes of findings that a person has accepted

@@ -78,7 +78,7 @@ var quirkCases = []quirkCase{
 
 	// The three reads of the account.
 	{quirk: "me-unreadable"}, // no account is pinned; the log reports that
-	{quirk: "me-404"},        // as above
+	{quirk: "me-404"},        // no account is pinned; the log reports that, too
 	{quirk: "limits-404", unknown: "the budgets",
 		exits: [2]int{4, 4}},
 	{quirk: "balance-renamed", unknown: "the balance",

@@ -25,7 +25,7 @@ type prover struct {
 
 // namedReply is the campaigns of one reply: of a day, or of the key's list of campaigns.
 type namedReply struct {
-	day       *copiedDay // nil: the list
+	day       *copiedDay // nil: the reply is the list of campaigns
 	campaigns []string
 }
 
