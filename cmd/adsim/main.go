@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o.decideControl(listener.Addr())
+	o.config.Control = isLoopback(listener.Addr()) // the commands under /_sim/ need no credentials
 	service := adsim.New(o.config)
 	o.setClock(service)
 	base := "http://" + reachable(listener.Addr())
@@ -95,6 +95,12 @@ func serve(ctx context.Context, service http.Handler, listener net.Listener) err
 		return server.Close()
 	}
 	return nil
+}
+
+// isLoopback reports whether only this machine can reach the address.
+func isLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
 }
 
 // reachable returns the address at which clients on this machine reach the listener.

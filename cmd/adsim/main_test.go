@@ -133,43 +133,17 @@ func TestRun_HasQuirks(t *testing.T) {
 	}
 }
 
-func TestRun_ControlCanBeOff(t *testing.T) {
-	api, _, _, stop := start(t, "-control=false")
-	if status, _ := get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/truth", nil); status != 404 {
-		t.Errorf("got %d", status)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestControl_IsForLoopbackUnlessAskedFor(t *testing.T) {
-	for _, c := range []struct {
-		ip   string
-		args []string
-		want bool
-	}{
-		{"127.0.0.1", nil, true},
-		{"::1", nil, true},
-		{"0.0.0.0", nil, false},
-		{"10.0.0.1", nil, false},
-		{"10.0.0.1", []string{"-control"}, true},
-		{"127.0.0.1", []string{"-control=false"}, false},
-	} {
-		o, err := parse(c.args, io.Discard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.decideControl(&net.TCPAddr{IP: net.ParseIP(c.ip)})
-		if o.config.Control != c.want {
-			t.Errorf("%s %v: got %v", c.ip, c.args, o.config.Control)
+func TestControl_IsForLoopback(t *testing.T) {
+	for ip, want := range map[string]bool{"127.0.0.1": true, "::1": true, "0.0.0.0": false, "10.0.0.1": false} {
+		if got := isLoopback(&net.TCPAddr{IP: net.ParseIP(ip)}); got != want {
+			t.Errorf("%s: got %v", ip, got)
 		}
 	}
 }
 
 func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-quirk", "bom,nosuch"},
-		{"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}} {
+		{"serve"}, {"-rows-per-day", "many"}} {
 		var stderr bytes.Buffer
 		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
 			t.Errorf("%v: got %v, said %q", args, err, stderr.String())
@@ -187,11 +161,11 @@ func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestParse_SaysWhatAnAccountMay(t *testing.T) {
-	o, err := parse([]string{"-accounts", "2", "-prepaid", "500"}, io.Discard)
+	o, err := parse([]string{"-prepaid", "500"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := o.config; c.Prepaid != 500_000_000 || len(c.Accounts) != 1 {
+	if c := o.config; c.Prepaid != 500_000_000 {
 		t.Errorf("got %+v", c)
 	}
 }

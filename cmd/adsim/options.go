@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -18,11 +17,10 @@ var errUsage = errors.New("usage")
 
 // options is the command line.
 type options struct {
-	addr            string
-	now             time.Time
-	frozen, control bool
-	controlSet      bool
-	config          adsim.Config
+	addr   string
+	now    time.Time
+	frozen bool
+	config adsim.Config
 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
@@ -32,8 +30,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.SetOutput(stderr)
 	f.Usage = func() { printUsage(f, stderr) }
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one")
-	accounts := f.Int("accounts", 1,
-		"accounts; the second has the user analyst2@example.com, the key adv_sim_key2 and so on")
 	o.accountFlags(f)
 	limit := f.Int("rate-limit", 120, "API requests a minute; 0 is without limit")
 	f.Func("quirk", "a variation of the service, or several, joined by commas; may be given again; they are "+
@@ -42,8 +38,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		c.Quirks = append(c.Quirks, names...)
 		return adsim.CheckQuirks(names...)
 	})
-	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials; unless it is given, "+
-		"only on a loopback address")
 	f.Func("now", "start the clock at this instant (RFC 3339); it then runs on", func(v string) (err error) {
 		o.now, err = time.Parse(time.RFC3339, v)
 		return err
@@ -54,19 +48,10 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, err
 	case err != nil:
 		return nil, errUsage
-	case f.NArg() > 0 || *accounts < 1 || *accounts > 50:
-		fmt.Fprintf(stderr, "adsim: expected no more arguments, got %q, and 1 to 50 accounts, got %d\n", f.Args(),
-			*accounts)
+	case f.NArg() > 0:
+		fmt.Fprintf(stderr, "adsim: expected no more arguments, got %q\n", f.Args())
 		return nil, errUsage
 	}
-	c.Accounts = make([]adsim.Config, *accounts-1)
-	for i := range c.Accounts { // each further account is as large as the first
-		c.Accounts[i] = adsim.Config{
-			Campaigns: c.Campaigns, CreativesPerCampaign: c.CreativesPerCampaign, RowsPerDay: c.RowsPerDay,
-			Sources: c.Sources,
-		}
-	}
-	f.Visit(func(set *flag.Flag) { o.controlSet = o.controlSet || set.Name == "control" })
 	if c.RateLimit = *limit; *limit == 0 {
 		c.RateLimit = -1
 	}
@@ -104,11 +89,4 @@ func printUsage(f *flag.FlagSet, stderr io.Writer) {
 		on := map[[2]bool]string{{true, true}: "report and API", {true, false}: "report", {false, true}: "API"}
 		fmt.Fprintf(stderr, "  %-26s%s (%s)\n", q.Name, q.Doc, on[[2]bool{q.Report, q.API}])
 	}
-}
-
-// decideControl enables the commands under /_sim/ only on a loopback address, unless the flag -control was given.
-func (o *options) decideControl(addr net.Addr) {
-	tcp, ok := addr.(*net.TCPAddr)
-	loopback := ok && tcp.IP.IsLoopback()
-	o.config.Control = o.control && (loopback || o.controlSet)
 }

@@ -44,14 +44,6 @@ func (s *World) Plant(planted ledger.Effect) error {
 			return fmt.Errorf("plant: to %q is not a day from %s on", e.To, e.From)
 		}
 	}
-	if (e.CampaignID == "") == (e.CreativeID == "") {
-		return fmt.Errorf("plant: expected a campaign or a creative")
-	}
-	for _, percent := range []int64{e.Clicks, e.Conversions} {
-		if percent < -100 || percent > 1000 {
-			return fmt.Errorf("plant: %d is not a percentage from -100 to 1000", percent)
-		}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.Clock.Now()
