@@ -227,13 +227,10 @@ func TestCronjob_PrintsTheBase(t *testing.T) {
 			t.Errorf("%s %s is in namespace %q", m.Kind, m.Metadata.Name, m.Metadata.Namespace)
 		}
 	}
-	for _, args := range [][]string{{"--schedule", "hourly"}, {"--schedule", "TZ=UTC 1 * * * *"}, {"--account", "A B"},
-		{"--storage", "much"}, {"--namespace", "Ads"}, {"--image", "x y"}} {
-		errOut.Reset()
-		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exit.Usage ||
-			!strings.Contains(errOut.String(), args[0]) {
-			t.Errorf("%v: exit %d: %s", args, code, errOut.String())
-		}
+	errOut.Reset()
+	if code := run(t.Context(), []string{"cronjob", "--account", "A B"}, nil, &out, &errOut); code != exit.Usage ||
+		!strings.Contains(errOut.String(), "--account") {
+		t.Errorf("exit %d: %s", code, errOut.String())
 	}
 }
 

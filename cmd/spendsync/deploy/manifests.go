@@ -5,14 +5,10 @@ import (
 	"embed"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/robfig/cron/v3"
 	"go.yaml.in/yaml/v3"
-
-	"spendsync/schema"
 )
 
 // files are the manifests that [Manifests] prints.
@@ -29,35 +25,6 @@ var base = []string{"common/serviceaccount.yaml", "base/configmap.yaml", "common
 type Settings struct {
 	Image, Account, Schedule, Namespace, Storage string
 	AdvertiserURL, ReportURL, ReportUser         string
-}
-
-var (
-	dnsLabel    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	storageSize = regexp.MustCompile(`^[1-9][0-9]*(\.[0-9]+)?([KMGTPE]i|[kMGTPE])?$`)
-	imageName   = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$`)
-)
-
-// Check refuses values that the cluster would refuse or misread.
-func (f Settings) Check() error {
-	for _, v := range []struct {
-		flag, value string
-		form        *regexp.Regexp
-	}{
-		{"image", f.Image, imageName}, {"account", f.Account, schema.AccountName}, {"namespace", f.Namespace, dnsLabel},
-		{"storage", f.Storage, storageSize},
-	} {
-		if v.value != "" && !v.form.MatchString(v.value) {
-			return fmt.Errorf("--%s=%q does not match %s", v.flag, v.value, v.form)
-		}
-	}
-	if f.Schedule == "" {
-		return nil
-	}
-	if _, err := cron.ParseStandard(f.Schedule); err != nil || strings.Contains(f.Schedule, "TZ") {
-		return fmt.Errorf("--schedule=%q is not a cron schedule, for example \"10 * * * *\"; the zone is Chicago's",
-			f.Schedule)
-	}
-	return nil
 }
 
 // Missing returns the flags that must be set but have no value. For these, the manifests still contain the examples of
