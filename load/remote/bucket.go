@@ -97,8 +97,8 @@ const stall = time.Minute
 // Forms describes the accepted addresses.
 const Forms = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or file:///FOLDER"
 
-// Open opens an address of one of the [Forms]. An s3:// address may have the options region, endpoint, profile,
-// anonymous, use_path_style, sse and sse_key, and a gs:// address the option endpoint. Open sends no request.
+// Open opens an address of one of the [Forms]. An s3:// address may have the options endpoint, use_path_style, sse and
+// sse_key, and a gs:// address the option endpoint. Open sends no request.
 func Open(address string, o Options) (*Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -50,7 +50,7 @@ func openS3(u *url.URL, address, prefix string, o Options, count *traffic) (*s3,
 		s.prefix = prefix + "/"
 	}
 	q := u.Query()
-	options := []string{"region", "endpoint", "profile", "anonymous", "use_path_style", "sse", "sse_key"}
+	options := []string{"endpoint", "use_path_style", "sse", "sse_key"}
 	if s.google {
 		options = []string{"endpoint"}
 	}
@@ -71,8 +71,8 @@ func openS3(u *url.URL, address, prefix string, o Options, count *traffic) (*s3,
 	transport := &counting{outbound.New(outbound.Options{RequireTLS: !o.AllowHTTP, TLS: roots,
 		HeaderTimeout: cmp.Or(o.Patience, 2*time.Minute)}), count}
 	region, _ := firstSet("AWS_REGION", "AWS_DEFAULT_REGION")
-	region = cmp.Or(q.Get("region"), region, "us-east-1") // Amazon's default, also for servers without regions
-	s.identity = identityOf(q, s.google)
+	region = cmp.Or(region, "us-east-1") // Amazon's default, also for servers without regions
+	s.identity = identityOf(s.google)
 	if s.google {
 		region = "auto"
 	}

@@ -77,15 +77,8 @@ func encryptionOf(q url.Values) (encrypt.ServerSide, error) {
 
 // identityOf returns the sources of credentials, in the order of minio: the variables, the shared file, and the role of
 // a web identity, a container or a machine.
-func identityOf(q url.Values, google bool) *credentials.Credentials {
-	if q.Has("anonymous") {
-		return credentials.NewStatic("", "", "", credentials.SignatureAnonymous)
-	}
-	file := &credentials.FileAWSCredentials{Profile: q.Get("profile")}
-	if file.Profile != "" {
-		return credentials.NewChainCredentials([]credentials.Provider{file})
-	}
-	chain := []credentials.Provider{&credentials.EnvAWS{}, file}
+func identityOf(google bool) *credentials.Credentials {
+	chain := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}
 	_, role := firstSet("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
 		"AWS_CONTAINER_CREDENTIALS_FULL_URI")
 	isOff, _ := strconv.ParseBool(os.Getenv("AWS_EC2_METADATA_DISABLED"))
