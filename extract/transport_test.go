@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"log/slog"
 	"math/big"
 	"net"
@@ -120,9 +121,11 @@ func TestClient_TrustsOnlyTheService(t *testing.T) {
 	}
 }
 
-// trusting returns a transport that trusts only this authority.
+// trusting returns a transport that trusts this authority, too.
 func (a *authority) trusting(timeout time.Duration) http.RoundTripper {
-	roots := x509.NewCertPool()
-	roots.AddCert(a.cert)
-	return outbound.New(outbound.Options{HeaderTimeout: timeout, TLS: &tls.Config{RootCAs: roots}})
+	a.t.Helper()
+	if err := outbound.Trust(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})); err != nil {
+		a.t.Fatal(err)
+	}
+	return outbound.New(outbound.Options{HeaderTimeout: timeout})
 }

@@ -70,8 +70,6 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 	return s, nil
 }
 
-func (s *settings) variable(name string) string { return s.environ[name] }
-
 // secret returns an optional secret from its variable or from the file that another variable names.
 func secret(name string, value config.Secret, file string) (config.Secret, error) {
 	if value == "" && file == "" {
@@ -90,13 +88,12 @@ func (s *settings) lake() (lake.Options, error) {
 	if region == "" {
 		region = s.environ["AWS_DEFAULT_REGION"]
 	}
-	bundle, err := cli.CABundle(s.variable)
-	if err != nil {
+	if err := config.Trust("AWS_CA_BUNDLE", s.environ["AWS_CA_BUNDLE"]); err != nil {
 		return lake.Options{}, err
 	}
 	return lake.Options{Catalog: s.Catalog, Warehouse: s.Warehouse, Namespace: s.Namespace,
 		Credential: string(s.Credential), Token: string(s.Token), OAuthURL: s.OAuthURL, Scope: s.Scope, SigV4: s.SigV4,
-		Region: region, S3Endpoint: s.S3Endpoint, CABundle: bundle, AllowHTTP: s.AllowHTTP, Version: version()}, nil
+		Region: region, S3Endpoint: s.S3Endpoint, AllowHTTP: s.AllowHTTP, Version: version()}, nil
 }
 
 // redactor returns a replacer that removes the secrets of the variables from a text, except secrets of fewer than four

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/notice"
@@ -31,12 +30,8 @@ func (c *call) openBucket(url string) (*remote.Bucket, error) {
 		return nil, exit.Advise(exit.Usagef("%s is not the address of a bucket", url), "write s3://BUCKET/PREFIX, or "+
 			"file:///FOLDER for a folder")
 	}
-	certificates, err := cli.CABundle(os.Getenv)
-	if err != nil {
-		return nil, err
-	}
 	o := c.bucket
-	o.AllowHTTP, o.CABundle = c.cfg.AllowHTTP, certificates
+	o.AllowHTTP = c.cfg.AllowHTTP
 	b, err := remote.Open(url, o)
 	return b, bucketErr(err)
 }

@@ -28,7 +28,6 @@ var ErrTooLarge = errors.New("the reply is too large")
 // Options limit a client. The zero value is valid.
 type Options struct {
 	HeaderTimeout time.Duration // until the headers of the reply arrive; 0: one minute
-	TLS           *tls.Config   // roots and client certificates; nil: the system's roots
 	MaxBody       int64         // limit of a successful reply, in decompressed bytes; 0: none
 	Hosts         []*url.URL    // the only hosts to send to; none: any host
 	RequireTLS    bool          // refuse plain http to other machines
@@ -54,7 +53,7 @@ func New(o Options) *Transport {
 		},
 		OnProxyConnectResponse: refusedByProxy,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted.Load()},
 		TLSHandshakeTimeout:    10 * time.Second,
 		ResponseHeaderTimeout:  cmp.Or(o.HeaderTimeout, time.Minute),
 		ExpectContinueTimeout:  time.Second,
@@ -62,11 +61,6 @@ func New(o Options) *Transport {
 		IdleConnTimeout:        30 * time.Second,
 		MaxIdleConnsPerHost:    16,
 		ForceAttemptHTTP2:      true,
-	}
-	t.TLSClientConfig.RootCAs = trusted.Load()
-	if o.TLS != nil {
-		t.TLSClientConfig = o.TLS.Clone()
-		t.TLSClientConfig.MinVersion = max(t.TLSClientConfig.MinVersion, tls.VersionTLS12)
 	}
 	return &Transport{base: t, options: o}
 }

@@ -20,8 +20,7 @@ import (
 // Options configure access to a bucket. Credentials, region and endpoint come from the environment variables that the
 // AWS command line uses.
 type Options struct {
-	AllowHTTP bool   // allow plain HTTP to other machines
-	CABundle  []byte // PEM certificates that replace the system's; nil: the system's
+	AllowHTTP bool // allow plain HTTP to other machines
 	// Pause is the longest pause between attempts of a request; 0: ten seconds.
 	Pause time.Duration
 	// Patience limits how long the storage may take to begin a reply; 0: two minutes.

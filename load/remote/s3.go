@@ -64,11 +64,7 @@ func openS3(u *url.URL, address, prefix string, o Options, count *traffic) (*s3,
 	if err != nil {
 		return nil, err
 	}
-	roots, err := rootsOf(o.CABundle)
-	if err != nil {
-		return nil, err
-	}
-	transport := &counting{outbound.New(outbound.Options{RequireTLS: !o.AllowHTTP, TLS: roots,
+	transport := &counting{outbound.New(outbound.Options{RequireTLS: !o.AllowHTTP,
 		HeaderTimeout: cmp.Or(o.Patience, 2*time.Minute)}), count}
 	region, _ := firstSet("AWS_REGION", "AWS_DEFAULT_REGION")
 	region = cmp.Or(region, "us-east-1") // Amazon's default, also for servers without regions

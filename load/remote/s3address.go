@@ -1,8 +1,6 @@
 package remote
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net/url"
 	"os"
@@ -86,18 +84,6 @@ func identityOf(google bool) *credentials.Credentials {
 		chain = append(chain, &credentials.IAM{})
 	}
 	return credentials.NewChainCredentials(chain)
-}
-
-// rootsOf returns a TLS configuration with the certificates of a bundle; nil if there is no bundle.
-func rootsOf(bundle []byte) (*tls.Config, error) {
-	if bundle == nil {
-		return nil, nil
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(bundle) {
-		return nil, fmt.Errorf("%w: AWS_CA_BUNDLE holds no certificate", ErrAddress)
-	}
-	return &tls.Config{RootCAs: roots}, nil
 }
 
 // firstSet returns the value and the name of the first variable that is set.

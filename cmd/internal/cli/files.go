@@ -50,19 +50,6 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit)) // a limit, because the file may have grown since it was opened
 }
 
-// CABundle returns the certificates of the file that AWS_CA_BUNDLE names, or nil if the variable is not set.
-func CABundle(value func(name string) string) ([]byte, error) {
-	path := value("AWS_CA_BUNDLE")
-	if path == "" {
-		return nil, nil
-	}
-	b, err := ReadFile(path, MaxSecret)
-	if err != nil {
-		return nil, exit.Usagef("AWS_CA_BUNDLE: %v", err)
-	}
-	return b, nil
-}
-
 // CheckFile refuses a path if its folder does not exist, or if [CheckReplaceable] refuses the path. The argument name
 // is the flag, for the message.
 func CheckFile(name, path, dataDir string) error {

@@ -97,7 +97,7 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 		return c, exit.Usagef("%sDATA_DIR: the working folder is not known: %v", Prefix, err)
 	}
 	c.DataDir = dir
-	trustErr := c.trust()
+	trustErr := Trust(Prefix+"CA_FILE", c.CAFile)
 	if len(wrong) > 0 {
 		return c, exit.Usagef("%s", strings.Join(wrong, "; "))
 	}
@@ -107,18 +107,18 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 	return c, c.readService()
 }
 
-// trust makes every client of this process trust the certificate authorities of CA_FILE in addition to those of the
-// system.
-func (c *Config) trust() error {
-	if c.CAFile == "" {
+// Trust makes every client of this process trust the certificate authorities in a PEM file, in addition to those of the
+// system. The argument variable is the variable that names the file. Without a file, Trust does nothing.
+func Trust(variable, file string) error {
+	if file == "" {
 		return nil
 	}
-	pem, err := cli.ReadFile(c.CAFile, cli.MaxSecret)
+	pem, err := cli.ReadFile(file, cli.MaxSecret)
 	if err == nil {
 		err = outbound.Trust(pem)
 	}
 	if err != nil {
-		return exit.Usagef("%sCA_FILE %s: %v", Prefix, c.CAFile, err)
+		return exit.Usagef("%s %s: %v", variable, file, err)
 	}
 	return nil
 }

@@ -2,8 +2,6 @@ package lake
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net/url"
 	"os"
@@ -36,11 +34,7 @@ func (o Options) catalogTransport() *outbound.Transport {
 // storageConfig returns the configuration of the AWS SDK. The SDK uses our HTTP client for all requests, including
 // those that fetch credentials (STS, SSO, metadata services), because the SDK's own client follows redirects.
 func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
-	roots, err := o.roots()
-	if err != nil {
-		return aws.Config{}, err
-	}
-	limits := outbound.Options{RequireTLS: !o.AllowHTTP, TLS: roots}
+	limits := outbound.Options{RequireTLS: !o.AllowHTTP}
 	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(outbound.Client(limits, 0)),
 		config.WithLogger(logging.Nop{})} // the SDK's warnings would mix with our messages on stderr
 	if o.Region != "" {
@@ -50,7 +44,7 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 		opts = append(opts, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(o.AccessKey,
 			o.SecretKey, "")))
 	}
-	// If the SDK sees this variable, it insists on its own HTTP client. Options.CABundle replaces the variable.
+	// If the SDK sees this variable, it insists on its own HTTP client. Our client already trusts the certificates.
 	if err := os.Unsetenv("AWS_CA_BUNDLE"); err != nil {
 		return aws.Config{}, err
 	}
@@ -59,19 +53,6 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 		return aws.Config{}, fmt.Errorf("%w: AWS configuration: %w", ErrDenied, err)
 	}
 	return c, nil
-}
-
-// roots returns the TLS configuration with the CA certificates of Options.CABundle. It returns nil if the certificates
-// of the system apply.
-func (o Options) roots() (*tls.Config, error) {
-	if o.CABundle == nil {
-		return nil, nil
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(o.CABundle) {
-		return nil, fmt.Errorf("%w: AWS_CA_BUNDLE holds no certificate", ErrDenied)
-	}
-	return &tls.Config{RootCAs: roots}, nil
 }
 
 // checkURL refuses a malformed address, an address with a user or a password, and, unless allowHTTP is set, http to

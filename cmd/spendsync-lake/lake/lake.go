@@ -40,7 +40,6 @@ type Options struct {
 
 	AllowHTTP bool // allow requests without TLS to other machines
 	Version   string
-	CABundle  []byte           // trusted CA certificates of the object storage, as PEM; nil: the system's certificates
 	Now       func() time.Time // nil: time.Now
 
 	// Step, if not nil, is called at each step of a commit. Tests return an error from it to interrupt the commit
