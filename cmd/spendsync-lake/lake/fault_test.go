@@ -3,7 +3,6 @@ package lake
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -348,26 +347,23 @@ func TestFollow_StandsWhatIsAway(t *testing.T) {
 	}
 }
 
-// TestFollow_BeginsAgainWhereTheStoreMovedOn: a newer generation replaces a file after Follow has read the manifest and
-// before it uploads the file.
+// TestFollow_BeginsAgainWhereTheStoreMovedOn: a newer generation replaces files while Follow uploads the first file.
 func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
 	schematest.Long(t)
 	w := newWorld(t)
 	s := sample(t)
 	l := w.open()
-	moved := false
-	var mu sync.Mutex
-	l.opts.Step = func(step string) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if step == "upload" && !moved {
-			moved = true
-			for _, d := range []string{"2026-09-30", "2026-10-01", "2026-10-31", "2026-11-01", "2026-11-02"} {
-				s.Spend("acme", d, 5, 9)
-			}
-			s.Publish()
+	var first sync.Once
+	w.S3Fault = func(r *http.Request) int {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/data/") {
+			first.Do(func() {
+				for _, d := range []string{"2026-09-30", "2026-10-01", "2026-10-31", "2026-11-01", "2026-11-02"} {
+					s.Spend("acme", d, 5, 9)
+				}
+				s.Publish()
+			})
 		}
-		return nil
+		return 0
 	}
 	done, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir})
 	if err != nil || done.Generation != 2 {
@@ -376,26 +372,8 @@ func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
 	w.check(w.open(), s)
 }
 
-func TestFollow_WithoutTransactionsTheMarkerComesLast(t *testing.T) {
-	schematest.Long(t)
-	w := newWorld(t)
-	w.Rest.NoTransactions = true
-	s := sample(t)
-	w.follow(s)
-	for nth := 1; nth <= 3; nth++ {
-		s.Spend("acme", "2026-11-02", 4, int64(10+nth))
-		s.Versions("acme", 2+nth)
-		s.Publish()
-		l := w.open()
-		l.opts.Step = diesAt("table", nth)
-		if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); !errors.Is(err, errDied) {
-			t.Fatalf("death %d: %v", nth, err)
-		}
-		w.follow(s)
-	}
-}
-
-// TestFollow_WithoutTransactionsStandsLostAnswers: the commit of each table happens, but its reply is lost.
+// TestFollow_WithoutTransactionsStandsLostAnswers: the commit of each table happens, but its reply is lost. If
+// lake_generation were not the last table, the next try would find the new generation there and leave out the rest.
 func TestFollow_WithoutTransactionsStandsLostAnswers(t *testing.T) {
 	schematest.Long(t)
 	w, s := newWorld(t), sample(t)
@@ -416,32 +394,6 @@ func TestFollow_WithoutTransactionsStandsLostAnswers(t *testing.T) {
 			t.Errorf("answer %d lost: %+v, %d commits", nth, done, commits)
 		}
 	}
-}
-
-// TestFollow_ConvergesAfterRandomDeaths interrupts a follower at random steps, with lost replies and conflicts in
-// between, while the store publishes more generations.
-func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
-	schematest.Long(t)
-	w := newWorld(t)
-	s := sample(t)
-	w.follow(s)
-	c := w.disturb()
-	for range laketest.Rounds(25, 4000) {
-		for range c.Below(3) {
-			s.Spend("acme", fmt.Sprintf("2026-11-%02d", 1+c.Below(9)), 1+c.Below(4), int64(c.Below(1e6)))
-		}
-		s.Publish()
-		c.Try(func() error {
-			_, err := w.dying(c, 25).Follow(t.Context(), FollowOptions{Dir: s.Dir})
-			return err
-		})
-	}
-	c.Quiet = true
-	w.follow(s)
-	if c.Deaths == 0 {
-		t.Error("nothing died")
-	}
-	t.Logf("%d deaths", c.Deaths)
 }
 
 func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {

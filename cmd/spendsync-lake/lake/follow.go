@@ -226,9 +226,6 @@ func (f *follower) upload(ctx context.Context, to *lakeTable, files map[string]w
 			d := f.sent[id]
 			f.mu.Unlock()
 			if d == nil {
-				if err := f.lake.step("upload"); err != nil {
-					return err
-				}
 				if d, err = to.upload(ctx, f.opts.Dir, w, f.token); err != nil {
 					return err
 				}
@@ -287,27 +284,19 @@ func (f *follower) commit(ctx context.Context, staged []*table.Transaction) erro
 			commits = append(commits, c)
 		}
 	}
-	if err := f.lake.step("commit"); err != nil {
-		return err
-	}
 	err := f.lake.catalog.CommitTransaction(ctx, commits)
 	if hasNoTransactions(err) {
 		err = f.commitEach(ctx, commits)
 	}
 	if err != nil && mayBeDone(ctx, err) {
 		return fmt.Errorf("%w: %w", errUnknown, remote("commit", err))
-	} else if err != nil {
-		return remote("commit", err)
 	}
-	return f.lake.step("committed")
+	return remote("commit", err)
 }
 
 func (f *follower) commitEach(ctx context.Context, commits []table.TableCommit) error {
 	for _, c := range commits {
 		if _, _, err := f.lake.catalog.CommitTable(ctx, c.Identifier, c.Requirements, c.Updates); err != nil {
-			return err
-		}
-		if err := f.lake.step("table"); err != nil {
 			return err
 		}
 	}

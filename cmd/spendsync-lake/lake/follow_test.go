@@ -55,32 +55,6 @@ func TestFollow_KeepsOurFieldIDs(t *testing.T) {
 	}
 }
 
-func TestFollow_EndsAfterADeathAtEveryStep(t *testing.T) {
-	schematest.Long(t)
-	for _, at := range []struct {
-		step string
-		nth  int
-	}{{"upload", 1}, {"upload", 2}, {"commit", 1}, {"committed", 1}} {
-		t.Run(at.step, func(t *testing.T) {
-			w := newWorld(t)
-			s := sample(t)
-			w.follow(s)
-			s.Spend("acme", "2026-11-02", 4, 8)
-			s.Versions("acme", 3)
-			s.Publish()
-			l := w.open()
-			l.opts.Step = diesAt(at.step, at.nth)
-			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.Dir}); !errors.Is(err, errDied) {
-				t.Fatalf("got %v", err)
-			}
-			done := w.follow(s)
-			if at.step == "committed" && !done.IsNothing() {
-				t.Errorf("what was committed was done again: %+v", done)
-			}
-		})
-	}
-}
-
 func TestFollow_StandsLostAnswersAndConflicts(t *testing.T) {
 	schematest.Long(t)
 	for name, disturb := range map[string]func(*restsim.Catalog, *int){

@@ -41,10 +41,6 @@ type Options struct {
 	AllowHTTP bool // allow requests without TLS to other machines
 	Version   string
 	Now       func() time.Time // nil: time.Now
-
-	// Step, if not nil, is called at each step of a commit. Tests return an error from it to interrupt the commit
-	// there.
-	Step func(name string) error
 }
 
 // Lake is a namespace of a catalog. Its methods must not be called concurrently.
@@ -128,13 +124,6 @@ func (l *Lake) markerSpec() *tableSpec { return l.specs[len(l.specs)-1] }
 func (l *Lake) dataSpecs() []*tableSpec { return l.specs[:len(l.specs)-1] }
 
 func (l *Lake) identifier(name string) table.Identifier { return append(l.namespace(), name) }
-
-func (l *Lake) step(name string) error {
-	if l.opts.Step == nil {
-		return nil
-	}
-	return l.opts.Step(name)
-}
 
 // load loads a table and checks it against its spec. It returns nil if the table does not exist.
 func (l *Lake) load(ctx context.Context, s *tableSpec) (*lakeTable, error) {

@@ -2,20 +2,15 @@ package lake
 
 import (
 	"bytes"
-	"errors"
 	"io"
-	"math/rand/v2"
 	"os"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/apache/iceberg-go/table"
 	"github.com/johannesboyne/gofakes3"
 
 	"spendsync/cmd/spendsync-lake/lake/laketest"
-	"spendsync/cmd/spendsync-lake/lake/restsim"
 	"spendsync/load/loadtest"
 )
 
@@ -24,12 +19,7 @@ type world struct{ *laketest.World }
 
 type store = laketest.Store
 
-var (
-	newStore, sample, day = laketest.NewStore, laketest.Sample, laketest.Day
-
-	// errDied is the error with which a test interrupts a commit at a step.
-	errDied = errors.New("died")
-)
+var newStore, sample, day = laketest.NewStore, laketest.Sample, laketest.Day
 
 func TestMain(m *testing.M) { os.Exit(loadtest.InMemory(m)) }
 
@@ -49,13 +39,6 @@ func (w *world) open() *Lake {
 		w.Fatal(err)
 	}
 	w.Cleanup(func() { l.Close() })
-	return l
-}
-
-// dying returns a lake whose commits are interrupted at random steps.
-func (w *world) dying(c *chaos, percent int) *Lake {
-	l := w.open()
-	l.opts.Step = c.Dies(percent)
 	return l
 }
 
@@ -145,80 +128,4 @@ func (w *world) Keys() (all []string) {
 // Snapshots returns the snapshots of a table.
 func (w *world) Snapshots(name string) []table.Snapshot {
 	return w.Rest.Metadata(laketest.Namespace, name).Snapshots()
-}
-
-// diesAt returns a function for Options.Step that interrupts a commit when it reaches the step for the n-th time.
-func diesAt(step string, nth int) func(string) error {
-	var mu sync.Mutex // concurrent uploads call the function
-	return func(s string) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if s == step {
-			if nth--; nth == 0 {
-				return errDied
-			}
-		}
-		return nil
-	}
-}
-
-// chaos makes a world fail at random until it is stopped: it interrupts commits, and the catalog reports conflicts and
-// loses replies.
-type chaos struct {
-	*world
-	Quiet  bool
-	Deaths int
-
-	mu   sync.Mutex
-	rand *rand.Rand
-}
-
-// disturb starts the random failures of a world, and logs the seed.
-func (w *world) disturb() *chaos {
-	seed := uint64(time.Now().UnixNano())
-	w.Logf("seed %d", seed)
-	c := &chaos{world: w, rand: rand.New(rand.NewPCG(seed, 1))}
-	w.Rest.Before = func([]string) error {
-		if !c.Quiet && c.Chance(15) {
-			return restsim.ErrConflict
-		}
-		return nil
-	}
-	w.Rest.After = func([]string) error {
-		if !c.Quiet && c.Chance(15) {
-			return errors.New("lost")
-		}
-		return nil
-	}
-	return c
-}
-
-// Chance returns true with a probability of percent.
-func (c *chaos) Chance(percent int) bool { return c.Below(100) < percent }
-
-// Below returns a random number from 0 to n-1.
-func (c *chaos) Below(n int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.rand.IntN(n)
-}
-
-// Dies returns a function that fails with errDied with a probability of percent.
-func (c *chaos) Dies(percent int) func(string) error {
-	return func(string) error {
-		if !c.Quiet && c.Chance(percent) {
-			return errDied
-		}
-		return nil
-	}
-}
-
-// Try calls a function that may fail with errDied, and counts these failures.
-func (c *chaos) Try(do func() error) {
-	c.Helper()
-	if err := do(); errors.Is(err, errDied) {
-		c.Deaths++
-	} else if err != nil {
-		c.Fatal(err)
-	}
 }
