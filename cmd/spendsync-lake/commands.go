@@ -14,7 +14,6 @@ import (
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync-lake/lake"
-	"spendsync/schema"
 )
 
 // run runs one command and returns its exit code.
@@ -98,8 +97,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
-	root.AddCommand(a.followCommand(), a.statusCommand(), a.verifyCommand(), a.maintainCommand(),
-		a.demoCommand(), a.versionCommand())
+	root.AddCommand(a.followCommand(), a.verifyCommand(), a.maintainCommand())
 	return root
 }
 
@@ -208,34 +206,5 @@ func (a *app) showFollowed(done *lake.Followed) {
 	if len(done.Changed) > 0 {
 		fmt.Fprintf(a.stdout, "another program had written to %s: the days that it changed are the store's again\n",
 			strings.Join(done.Changed, ", "))
-	}
-}
-
-func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "status", Short: "Show which generation of each account the lake has", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
-				status, err := l.Status(cmd.Context(), s.DataDir)
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return a.encode(status, nil)
-				}
-				for _, m := range status.Accounts {
-					if m.Generation == 0 {
-						fmt.Fprintf(a.stdout, "account %s: not in the lake\n", m.AccountID)
-						continue
-					}
-					fmt.Fprintf(a.stdout, "account %s: generation %d, %d days, %d rows, %d files, committed %s\n",
-						m.AccountID, m.Generation, m.Days, m.Rows, m.Files,
-						schema.Instant(m.CommittedAt).Time().Format(time.RFC3339))
-				}
-				fmt.Fprintf(a.stdout, "the store is at generation %d, the lake %d behind\n", status.Generation,
-					status.Behind)
-				return nil
-			})
-		},
 	}
 }

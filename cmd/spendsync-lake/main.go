@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -15,11 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
-	"spendsync/schema"
 )
 
 func main() {
@@ -44,16 +40,3 @@ type app struct {
 var buildVersion string
 
 func version() string { return cli.Version(buildVersion) }
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				return a.encode(map[string]any{"version": version(), "schema_version": schema.Version}, nil)
-			}
-			_, err := fmt.Fprintf(a.stdout, "spendsync-lake %s (schema %d)\n", version(), schema.Version)
-			return err
-		},
-	}
-}

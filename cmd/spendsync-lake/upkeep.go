@@ -56,32 +56,25 @@ func (a *app) maintainCommand() *cobra.Command {
 			"nothing names. Run it once a day, in one place; followers may go on meanwhile. Reads of an older " +
 			"generation must end before its snapshots expire.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := readSettings(cmd.Context(), a.environ)
-			if err != nil {
-				return err
-			}
-			if !cmd.Flags().Changed("snapshot-age") {
-				o.SnapshotAge = s.SnapshotAge
-			}
-			if o.SnapshotAge < time.Hour || o.OrphanAge < 24*time.Hour {
-				return exit.Usagef("--snapshot-age (SPENDSYNC_LAKE_SNAPSHOT_AGE) must be an hour or more, " +
-					"--orphan-age a day or more")
-			}
-			l, err := a.open(cmd.Context(), s)
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			done, err := l.Maintain(cmd.Context(), o)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.encode(done, nil)
-			}
-			fmt.Fprintf(a.stdout, "%d tables: %d snapshots expired, %d orphans deleted (%d bytes)\n",
-				done.Tables, done.Expired, done.Orphans, done.Bytes)
-			return nil
+			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
+				if !cmd.Flags().Changed("snapshot-age") {
+					o.SnapshotAge = s.SnapshotAge
+				}
+				if o.SnapshotAge < time.Hour || o.OrphanAge < 24*time.Hour {
+					return exit.Usagef("--snapshot-age (SPENDSYNC_LAKE_SNAPSHOT_AGE) must be an hour or more, " +
+						"--orphan-age a day or more")
+				}
+				done, err := l.Maintain(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.encode(done, nil)
+				}
+				fmt.Fprintf(a.stdout, "%d tables: %d snapshots expired, %d orphans deleted (%d bytes)\n",
+					done.Tables, done.Expired, done.Orphans, done.Bytes)
+				return nil
+			})
 		},
 	}
 	cmd.Flags().DurationVar(&o.SnapshotAge, "snapshot-age", lake.SnapshotAge, "how long snapshots are kept; otherwise "+

@@ -125,7 +125,7 @@ func TestCatalog_NamesNoOtherHost(t *testing.T) {
 		o.Catalog, o.Credential = catalog.URL, "id:secret-canary"
 		l, err := Open(t.Context(), o)
 		if err == nil {
-			_, err = l.Status(t.Context(), sample(t).Dir)
+			_, err = l.Verify(t.Context(), sample(t).Dir, false)
 			l.Close()
 		}
 		if stolen.Load() > 0 || !errors.Is(err, kind) {

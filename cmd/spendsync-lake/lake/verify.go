@@ -15,24 +15,9 @@ import (
 	"spendsync/load/manifest"
 )
 
-// Status compares the generations of the lake and of a store.
-type Status struct {
-	Generation int64 // generation of the store
-	Behind     int64 // number of generations by which the slowest account is behind
-	Accounts   []Marker
-}
-
-// Status reads lake_generation. An account that is not in the lake has generation 0.
-func (l *Lake) Status(ctx context.Context, dir string) (*Status, error) {
-	m, err := manifest.Read(dir)
-	if err != nil {
-		return nil, err
-	}
-	return l.status(l.storage(ctx), m)
-}
-
-func (l *Lake) status(ctx context.Context, m *manifest.Manifest) (*Status, error) {
-	s := &Status{Generation: m.Generation}
+// stored returns the rows of lake_generation for the accounts of a store. An account that is not in the lake has
+// generation 0.
+func (l *Lake) stored(ctx context.Context, m *manifest.Manifest) (rows []Marker, err error) {
 	marker, err := l.load(ctx, l.markerSpec())
 	if err != nil {
 		return nil, err
@@ -49,10 +34,9 @@ func (l *Lake) status(ctx context.Context, m *manifest.Manifest) (*Status, error
 		if err := row.checkAhead(m); err != nil {
 			return nil, err
 		}
-		s.Accounts = append(s.Accounts, row)
-		s.Behind = max(s.Behind, s.Generation-row.Generation)
+		rows = append(rows, row)
 	}
-	return s, nil
+	return rows, nil
 }
 
 // Verified is the result of [Lake.Verify].
@@ -74,11 +58,11 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 		return nil, err
 	}
 	v := &Verified{Generation: m.Generation}
-	status, err := l.status(ctx, m)
+	stored, err := l.stored(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range status.Accounts {
+	for _, a := range stored {
 		if a.Generation != v.Generation {
 			v.find("account %s: the lake has generation %d, the store %d: run 'spendsync-lake follow'", a.AccountID,
 				a.Generation, v.Generation)

@@ -58,20 +58,19 @@ func (w *world) follow(s *store) *Followed {
 func (w *world) check(l *Lake, s *store) {
 	w.Helper()
 	w.Check(s)
-	status, err := l.Status(w.Context(), s.Dir)
-	if err != nil || status.Behind != 0 {
-		w.Errorf("status: %+v, %v", status, err)
-		return
+	stored, err := l.stored(l.storage(w.Context()), s.M)
+	if err != nil {
+		w.Error(err)
 	}
 	files, rows := map[string]int64{}, map[string]int64{}
 	for _, f := range w.Live() {
 		files[f.Account()]++
 		rows[f.Account()] += f.Count()
 	}
-	for _, m := range status.Accounts {
-		if m.Files != files[m.AccountID] || m.Rows != rows[m.AccountID] {
-			w.Errorf("%s says %d files and %d rows of %s, and there are %d and %d", MarkerTable, m.Files, m.Rows,
-				m.AccountID, files[m.AccountID], rows[m.AccountID])
+	for _, m := range stored {
+		if m.Generation != s.M.Generation || m.Files != files[m.AccountID] || m.Rows != rows[m.AccountID] {
+			w.Errorf("%s says %+v, and there are %d files and %d rows", MarkerTable, m, files[m.AccountID],
+				rows[m.AccountID])
 		}
 	}
 }

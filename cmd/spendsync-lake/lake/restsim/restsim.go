@@ -1,4 +1,4 @@
-// Package restsim simulates a REST catalog of Apache Iceberg in memory, for the demo and for tests.
+// Package restsim simulates a REST catalog of Apache Iceberg in memory, for tests.
 //
 // Like real catalogs, the simulated catalog assigns its own ids to the columns of a new table, refuses a commit whose
 // requirements no longer hold, and commits several tables together or not at all. Tests can make the catalog lose a
@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
@@ -24,8 +23,6 @@ import (
 type Catalog struct {
 	// Warehouse is the URL below which tables are stored, for example s3://lake.
 	Warehouse string
-	// Write, if not nil, stores the metadata of a table for readers that open the metadata file.
-	Write func(location string, metadata []byte) error
 	// Before, if not nil, is called before each commit. If Before returns an error, nothing is committed; the reply is
 	// a conflict for [ErrConflict] and 503 for other errors.
 	Before func(tables []string) error
@@ -54,7 +51,6 @@ var none = map[string]string{}
 type entry struct {
 	meta     table.Metadata
 	location string // of the metadata
-	version  int
 }
 
 // Requests returns the number of requests so far.
@@ -160,12 +156,6 @@ func (c *Catalog) answer(r *http.Request, path []string) (any, error) {
 			return nil, err
 		}
 		return nil, c.commit(body.Changes)
-	case method == "GET namespaces" && len(path) == 1:
-		var all [][]string
-		for _, n := range slices.Sorted(maps.Keys(c.namespaces)) {
-			all = append(all, strings.Split(n, "."))
-		}
-		return map[string]any{"namespaces": all}, nil
 	case method == "POST namespaces" && len(path) == 1:
 		var body struct {
 			Namespace []string `json:"namespace"`
@@ -182,9 +172,8 @@ func (c *Catalog) answer(r *http.Request, path []string) (any, error) {
 }
 
 func (c *Catalog) config() any {
-	endpoints := []string{"GET /v1/{prefix}/namespaces", "POST /v1/{prefix}/namespaces",
-		"GET /v1/{prefix}/namespaces/{namespace}", "HEAD /v1/{prefix}/namespaces/{namespace}",
-		"GET /v1/{prefix}/namespaces/{namespace}/tables", "POST /v1/{prefix}/namespaces/{namespace}/tables",
+	endpoints := []string{"POST /v1/{prefix}/namespaces", "GET /v1/{prefix}/namespaces/{namespace}",
+		"HEAD /v1/{prefix}/namespaces/{namespace}", "POST /v1/{prefix}/namespaces/{namespace}/tables",
 		"GET /v1/{prefix}/namespaces/{namespace}/tables/{table}",
 		"POST /v1/{prefix}/namespaces/{namespace}/tables/{table}",
 		"HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}"}
@@ -202,16 +191,7 @@ func (c *Catalog) inNamespace(r *http.Request, namespace string, path []string) 
 	case 0:
 		return map[string]any{"namespace": strings.Split(namespace, "."), "properties": map[string]string{}}, nil
 	case 1:
-		if r.Method == http.MethodPost {
-			return c.create(r, namespace)
-		}
-		var all []identifier
-		for _, key := range slices.Sorted(maps.Keys(c.tables)) {
-			if name, ok := strings.CutPrefix(key, namespace+"/"); ok {
-				all = append(all, identifier{strings.Split(namespace, "."), name})
-			}
-		}
-		return map[string]any{"identifiers": all}, nil
+		return c.create(r, namespace)
 	}
 	id := identifier{strings.Split(namespace, "."), path[1]}
 	if r.Method == http.MethodPost {
@@ -264,10 +244,7 @@ func (c *Catalog) create(r *http.Request, namespace string) (any, error) {
 	if body.Stage {
 		return map[string]any{"metadata": meta, "config": none}, nil
 	}
-	e, err := c.stored(entry{meta: meta})
-	if err != nil {
-		return nil, err
-	}
+	e := entry{meta: meta}.stored()
 	c.tables[id.key()] = e
 	return map[string]any{"metadata-location": e.location, "metadata": e.meta, "config": none}, nil
 }
@@ -292,10 +269,7 @@ func (c *Catalog) commit(changes []change) error {
 		if err != nil {
 			return err
 		}
-		if changed, err = c.stored(changed); err != nil {
-			return err
-		}
-		next[one.Identifier.key()] = changed
+		next[one.Identifier.key()] = changed.stored()
 	}
 	maps.Copy(c.tables, next)
 	if c.After != nil {
@@ -330,16 +304,9 @@ func apply(e entry, one change) (entry, error) {
 	return e, err
 }
 
-// stored writes a new metadata file for an entry, and returns the entry with the location of that file.
-func (c *Catalog) stored(e entry) (entry, error) {
-	e.location = fmt.Sprintf("%s/metadata/%05d-%s.metadata.json", e.meta.Location(), e.version, uuid.New())
-	e.version++
-	if c.Write == nil {
-		return e, nil
-	}
-	b, err := json.Marshal(e.meta)
-	if err != nil {
-		return e, err
-	}
-	return e, c.Write(e.location, b)
+// stored returns the entry with the location of a new metadata file. No file is written, because the clients of tests
+// take the metadata from the replies.
+func (e entry) stored() entry {
+	e.location = fmt.Sprintf("%s/metadata/%s.metadata.json", e.meta.Location(), uuid.New())
+	return e
 }
