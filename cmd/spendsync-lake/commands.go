@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -126,45 +125,14 @@ func (a *app) open(ctx context.Context, s *settings) (*lake.Lake, error) {
 }
 
 func (a *app) followCommand() *cobra.Command {
-	var watch bool
-	var every time.Duration
 	var o lake.FollowOptions
 	cmd := &cobra.Command{
 		Use: "follow", Short: "Bring the lake to the published generation of the store", Args: cobra.NoArgs,
 		Long: "Brings every account's part of every table to what the published generation of the store names, in " +
-			"one transaction. Running it again does nothing; after a pause it catches up in one commit. With " +
-			"--watch it runs until it is stopped, and tries an unreachable lake again at the next look.",
-		Example: "  spendsync-lake follow\n  spendsync-lake follow --watch --every 1m",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if every <= 0 {
-				return exit.Usagef("--every %s is not positive", every)
-			}
-			for {
-				err := a.follow(cmd.Context(), o)
-				if !watch {
-					return err
-				}
-				if err != nil && !errors.Is(err, lake.ErrUnreachable) && !errors.Is(err, lake.ErrDenied) {
-					return err
-				}
-				if err != nil {
-					s, settingsErr := readSettings(cmd.Context(), a.environ)
-					if settingsErr != nil {
-						return settingsErr
-					}
-					fmt.Fprintf(a.stderr, "spendsync-lake: %s; trying again in %s\n",
-						s.redactor().Replace(err.Error()), every)
-				}
-				select {
-				case <-cmd.Context().Done():
-					return nil // a signal arrived between two commits
-				case <-time.After(every):
-				}
-			}
-		},
+			"one transaction. Running it again does nothing; after a pause it catches up in one commit.",
+		Example: "  spendsync-lake follow",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.follow(cmd.Context(), o) },
 	}
-	cmd.Flags().BoolVar(&watch, "watch", false, "go on until stopped")
-	cmd.Flags().DurationVar(&every, "every", time.Minute, "with --watch: how often to look for a new generation")
 	cmd.Flags().BoolVar(&o.AllowShrink, "allow-shrink", false, "take days and rows from the lake that the store lacks")
 	return cmd
 }

@@ -49,22 +49,17 @@ func (a *app) encode(v any, err error) error {
 }
 
 func (a *app) maintainCommand() *cobra.Command {
-	var o lake.MaintainOptions
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "maintain", Short: "Merge manifests, expire snapshots and delete orphans", Args: cobra.NoArgs,
 		Long: "Merges manifests, expires snapshots with the files that only they name, and deletes objects that " +
 			"nothing names. Run it once a day, in one place; followers may go on meanwhile. Reads of an older " +
 			"generation must end before its snapshots expire.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
-				if !cmd.Flags().Changed("snapshot-age") {
-					o.SnapshotAge = s.SnapshotAge
+				if s.SnapshotAge < time.Hour {
+					return exit.Usagef("SPENDSYNC_LAKE_SNAPSHOT_AGE must be an hour or more")
 				}
-				if o.SnapshotAge < time.Hour || o.OrphanAge < 24*time.Hour {
-					return exit.Usagef("--snapshot-age (SPENDSYNC_LAKE_SNAPSHOT_AGE) must be an hour or more, " +
-						"--orphan-age a day or more")
-				}
-				done, err := l.Maintain(cmd.Context(), o)
+				done, err := l.Maintain(cmd.Context(), lake.MaintainOptions{SnapshotAge: s.SnapshotAge})
 				if err != nil {
 					return err
 				}
@@ -77,9 +72,4 @@ func (a *app) maintainCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&o.SnapshotAge, "snapshot-age", lake.SnapshotAge, "how long snapshots are kept; otherwise "+
-		"SPENDSYNC_LAKE_SNAPSHOT_AGE")
-	cmd.Flags().DurationVar(&o.OrphanAge, "orphan-age", lake.OrphanAge, "how old an object is before it counts as "+
-		"nobody's")
-	return cmd
 }
