@@ -169,9 +169,6 @@ func (o options) measure(ctx context.Context, rows int, progress io.Writer) (*ta
 			}
 			results.add(step.name, m)
 		}
-		if err := s.equalDays(ctx, o.dir); err != nil {
-			return nil, nil, err
-		}
 	}
 	return results, s, nil
 }

@@ -162,7 +162,7 @@ func (s *service) restateScattered(ctx context.Context) error {
 // percent more traffic today.
 func (s *service) anHourLater(ctx context.Context) error {
 	grown := restatement{Day: s.today.String(), Kind: "multiply", Percent: 105}
-	if err := s.order(ctx, http.MethodPost, "/restate", grown, nil); err != nil {
+	if err := s.order(ctx, grown); err != nil {
 		return err
 	}
 	return s.restate(ctx, 10, restatement{Percent: 150, OneIn: 500})
@@ -180,24 +180,24 @@ type restatement struct {
 func (s *service) restate(ctx context.Context, days int, which restatement) error {
 	for d := s.today - schema.Date(days); d < s.today; d++ {
 		which.Day, which.Kind = d.String(), "multiply"
-		if err := s.order(ctx, http.MethodPost, "/restate", which, nil); err != nil {
+		if err := s.order(ctx, which); err != nil {
 			return fmt.Errorf("restating %s: %w", d, err)
 		}
 	}
 	return s.warm(ctx)
 }
 
-// order sends a command under /_sim/ to the service, and passes the body of the reply to a function.
-func (s *service) order(ctx context.Context, method, path string, body any, answer func([]byte) error) error {
-	text, err := json.Marshal(body)
+// order sends a restatement to the service.
+func (s *service) order(ctx context.Context, r restatement) error {
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, s.control+path, bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.control+"/restate", bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
-	return send(req, answer)
+	return send(req, nil)
 }
 
 // send sends a request, and passes the body of the reply to a function.
@@ -215,47 +215,4 @@ func send(req *http.Request, body func([]byte) error) error {
 		err = body(text)
 	}
 	return err
-}
-
-// equalDays checks that the days of a store have the service's rows and sums.
-func (s *service) equalDays(ctx context.Context, dir string) error {
-	type day struct {
-		Date   string      `json:"date"`
-		Rows   int         `json:"rows"`
-		Spend  string      `json:"spend"`
-		Clicks json.Number `json:"clicks"`
-	}
-	want := map[string]day{}
-	err := s.order(ctx, http.MethodGet, "/truth", nil, func(answer []byte) (err error) {
-		for line := range bytes.Lines(answer) {
-			var d day
-			err = errors.Join(err, json.Unmarshal(line, &d))
-			want[d.Date] = d
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	cmd := s.spendsync(ctx, dir, "query", "--format", "json", "-c",
-		"SELECT report_date::VARCHAR AS date, count(*) AS rows, sum(spend)::VARCHAR AS spend, "+
-			"sum(clicks)::BIGINT AS clicks FROM spend_daily GROUP BY report_date")
-	out, err := cmd.Output()
-	if err != nil {
-		return err
-	}
-	var got []day
-	if err := json.Unmarshal(out, &got); err != nil {
-		return err
-	}
-	for _, d := range got {
-		if w, reached := want[d.Date]; reached && w != d {
-			return fmt.Errorf("%s is %v, the service has %v", d.Date, d, w)
-		}
-		delete(want, d.Date)
-	}
-	if len(want) > 0 {
-		return fmt.Errorf("%d days that the service has are not stored", len(want))
-	}
-	return nil
 }

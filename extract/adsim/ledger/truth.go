@@ -4,7 +4,6 @@ import (
 	"iter"
 
 	"spendsync/extract/adsim/clock"
-	"spendsync/extract/adsim/money"
 )
 
 // Line is one row of a day by campaign, creative and source. A correct copy of the report has exactly these rows.
@@ -23,10 +22,6 @@ type Sum struct {
 	Rows int64
 	Measures
 }
-
-// Exact returns the spend in US dollars with all six decimals, as DECIMAL(18,6) is
-// printed.
-func (m Measures) Exact() string { return string(money.AppendFixed(nil, m.Spend)) }
 
 // NameOf returns the name of a row's campaign in the report.
 func (st *State) NameOf(r *Row) string {
