@@ -3,7 +3,6 @@ package extract
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,25 +11,17 @@ import (
 	"strconv"
 
 	"spendsync/extract/service"
-	"spendsync/schema"
 )
 
 // Page is one page of a walk. Its Items and Raw are valid until the next page is requested, which overwrites them. Copy
 // everything that must live longer, down to each [Value].
 type Page[T any] struct {
-	Number      int
-	Total       int64        // the stated number of rows on all pages; -1: no number is stated
-	Items       []T          // values are slices of Raw, or of a copy in which invalid text was replaced
-	Raw         []byte       // the reply's body as received, decompressed
-	Unknown     []UnknownKey // keys that the description does not name, each once
-	NotObjects  []int        // rows that are not JSON objects, from 1; their items are empty
-	Fingerprint string       // see [Fingerprint]
-}
-
-// Fingerprint returns the SHA-256 of a reply's body, together with the version of the rules for decoding: equal
-// fingerprints give equal rows.
-func Fingerprint(s *service.Service, body []byte) string {
-	return fmt.Sprintf("%s:%s%x", schema.ReplyRules, s.Mark(), sha256.Sum256(body))
+	Number     int
+	Total      int64        // the stated number of rows on all pages; -1: no number is stated
+	Items      []T          // values are slices of Raw, or of a copy in which invalid text was replaced
+	Raw        []byte       // the reply's body as received, decompressed
+	Unknown    []UnknownKey // keys that the description does not name, each once
+	NotObjects []int        // rows that are not JSON objects, from 1; their items are empty
 }
 
 // UnknownKey is a key in a reply that the service's description does not name.
@@ -120,7 +111,7 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error], seen *Evidence) i
 			if w.isRepeat {
 				return
 			}
-			if !yield(asPage(n, &a, q.service, body), nil) {
+			if !yield(asPage(n, &a, body), nil) {
 				return
 			}
 		}
@@ -131,9 +122,8 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error], seen *Evidence) i
 }
 
 // asPage returns a decoded reply as a page.
-func asPage[T any](n int, a *pageReply[T], s *service.Service, body []byte) Page[T] {
-	p := Page[T]{Number: n, Total: -1, Items: a.items, Raw: body, Unknown: a.unknown, NotObjects: a.notObjects,
-		Fingerprint: Fingerprint(s, body)}
+func asPage[T any](n int, a *pageReply[T], body []byte) Page[T] {
+	p := Page[T]{Number: n, Total: -1, Items: a.items, Raw: body, Unknown: a.unknown, NotObjects: a.notObjects}
 	if a.pagination != nil {
 		p.Total = a.pagination.totalRows
 	}
@@ -169,7 +159,7 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, to *room
 		return page, a, err
 	}
 	to.body, to.items = body, a.items
-	return asPage(n, &a, q.service, body), a, nil
+	return asPage(n, &a, body), a, nil
 }
 
 func pageName(what string, n int) string { return what + " page " + strconv.Itoa(n) }

@@ -128,7 +128,7 @@ func DecodeSpend(s *service.Service, body []byte) (Page[SpendLine], error) {
 	if err != nil {
 		return Page[SpendLine]{}, err
 	}
-	p := asPage(1, &a, s, body)
+	p := asPage(1, &a, body)
 	if a.pagination != nil {
 		p.Number = int(max(0, a.pagination.page))
 	}

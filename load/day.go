@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 
 	"spendsync/load/durable"
@@ -39,20 +40,14 @@ type StagedDay struct {
 
 // Stage stages a proven day. It always stages the day's coverage. It stages the rows if they differ from the stored
 // rows, or if the stored rows are damaged. It stages the new replies if it stages the rows, or if the stored replies
-// must be replaced. The parameter rows is nil if the new replies equal the stored replies. Unchanged rows keep their
-// stored _first_seen_at, _changed_at and _run_id.
+// must be replaced. Unchanged rows keep their stored _first_seen_at, _changed_at and _run_id.
 func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d StagedDay, err error) {
 	d.StagedChange = NewStagedChange()
 	account := r.store.Account()
 	stored := account.Days[r.day]
-	if rows == nil && stored == nil {
-		return d, fmt.Errorf("spend %s: nothing is stored of it that could be as it was read", r.day)
-	}
 	proven := p.proves(stored, rows, r.area.runID)
 	isNew := false // the new replies replace the stored replies
 	switch {
-	case rows == nil: // the replies are unchanged, so the stored Meaning still describes them
-		proven.Meaning = stored.Meaning
 	case stored == nil || stored.ContentHash != proven.ContentHash || p.Damaged:
 		d.Changed, isNew = true, !p.Replayed
 		var merged history.Merged
@@ -65,15 +60,11 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 		return d, err
 	}
 	for _, path := range account.RawPages(r.day) {
-		if isNew && !r.same[path] { // a reply of the replaced rows, or a damaged one
+		if isNew { // a reply of the replaced rows, or a damaged one
 			d.Files[path] = nil
 		}
 	}
-	for path, file := range r.read {
-		if !r.same[path] {
-			d.Files[path] = file
-		}
-	}
+	maps.Copy(d.Files, r.read)
 	d.Days[r.day] = &proven
 	return d, ctx.Err()
 }
@@ -88,9 +79,7 @@ func (p *DayRead) proves(stored *manifest.Day, rows *history.Day, runID string) 
 		proven.LastReadAt, proven.RunID, proven.ReadOutcome = p.ReadAt, runID, p.ReadOutcome
 		proven.Reads++
 	}
-	if proven.Meaning = p.Meaning; rows != nil {
-		proven.Sums, proven.ContentHash = rows.Sums(), rows.Hash()
-	}
+	proven.Meaning, proven.Sums, proven.ContentHash = p.Meaning, rows.Sums(), rows.Hash()
 	return proven
 }
 

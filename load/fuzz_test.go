@@ -40,8 +40,7 @@ func FuzzManifest(f *testing.F) {
 		ReadOutcome: manifest.ReadOutcome{Control: schema.ControlMatched, Meaning: manifest.Meaning{Rounded: 1}},
 		Sums:        history.Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
 	acme.Files[manifest.RawPath("acme", day, 1)] = &manifest.File{Kind: manifest.KindRaw, Day: day, Rows: 2, Bytes: 10,
-		SHA256:      "cd",
-		Fingerprint: "1:ef"}
+		SHA256: "cd", Rules: "1:ef"}
 	acme.Ledger["ledger/account=acme/2026-03.jsonl"] = 100
 	acme.Memory[schema.CampaignHistory.Name] = history.Memory{ObservedAt: 5}
 	sealed, err := whole.Encode()

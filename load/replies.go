@@ -5,9 +5,9 @@ import (
 	"iter"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
@@ -20,12 +20,11 @@ type Replies struct {
 	area  *Area
 	day   schema.Date
 	read  map[string]*manifest.File // the new replies, by published path
-	same  map[string]bool           // paths in read whose stored reply is kept
 }
 
 // Replies returns the replies of a day.
 func (s *Store) Replies(a *Area, day schema.Date) *Replies {
-	return &Replies{store: s, area: a, day: day, read: map[string]*manifest.File{}, same: map[string]bool{}}
+	return &Replies{store: s, area: a, day: day, read: map[string]*manifest.File{}}
 }
 
 // damage returns the first damage of the stored replies; nil if they are intact.
@@ -46,19 +45,13 @@ func (r *Replies) Pages() iter.Seq2[[]byte, error] {
 	return manifest.RawPages(r.store.opts.disk, r.store.dir, a, a.RawPages(r.day))
 }
 
-// Put stages one new reply, to be published together with its day. If the stored reply of the page is intact and has
-// the same fingerprint, Put keeps the stored reply.
-func (r *Replies) Put(page int, body []byte, rows int64, fingerprint string) error {
+// Put stages one new reply, to be published together with its day.
+func (r *Replies) Put(page int, body []byte, rows int64) error {
 	s := r.store
 	if !s.opts.KeepRaw {
 		return nil
 	}
 	path := manifest.RawPath(s.account, r.day, page)
-	if stored := s.Account().Files[path]; stored != nil && fingerprint != "" && stored.Fingerprint == fingerprint &&
-		manifest.CheckBytes(s.opts.disk, s.dir, path, stored) == nil {
-		r.read[path], r.same[path] = stored, true
-		return nil
-	}
 	packed, err := r.area.pack(body)
 	if err != nil {
 		return err
@@ -68,16 +61,8 @@ func (r *Replies) Put(page int, body []byte, rows int64, fingerprint string) err
 		return fmt.Errorf("raw reply %s page %d: %w", r.day, page, err)
 	}
 	r.read[path] = &manifest.File{Kind: manifest.KindRaw, Day: r.day, Rows: rows, Bytes: size, SHA256: sha,
-		RunID: r.area.runID, Fingerprint: fingerprint, Unpacked: int64(len(body))}
+		RunID: r.area.runID, Rules: manifest.PresentRules, Unpacked: int64(len(body))}
 	return nil
-}
-
-// place returns the path of a new reply's content.
-func (r *Replies) place(path string) string {
-	if r.same[path] {
-		return filepath.Join(r.store.dir, path)
-	}
-	return r.area.path(path)
 }
 
 // Count returns the number of new replies.
@@ -90,34 +75,23 @@ func (r *Replies) Drop() error { return r.DropPages(1, math.MaxInt) }
 // numbers, so that no number is missing.
 func (r *Replies) DropPages(first, end int) error {
 	disk, page := r.store.opts.disk, 0
-	drop := func(path string) error {
-		delete(r.read, path)
-		delete(r.same, path)
-		return disk.RemoveIfThere(r.area.path(path))
-	}
 	for _, path := range slices.SortedFunc(maps.Keys(r.read), manifest.ByPage) {
+		file, staged := r.read[path], r.area.path(path)
 		switch page++; {
 		case page < first || end <= first:
+			continue
 		case page < end:
-			if err := drop(path); err != nil {
+			if err := disk.RemoveIfThere(staged); err != nil {
 				return err
 			}
 		default:
 			to := manifest.RawPath(r.store.account, r.day, page-end+first)
-			content, err := disk.ReadFile(r.place(path), r.read[path].Bytes)
-			if err == nil {
-				_, _, err = disk.WriteFile(r.area.path(to), content)
+			if err := disk.Rename(staged, r.area.path(to)); err != nil {
+				return durable.Storage(fmt.Errorf("raw reply %s page %d: %w", r.day, page, err))
 			}
-			if err != nil {
-				return fmt.Errorf("raw reply %s page %d: %w", r.day, page, err)
-			}
-			file := *r.read[path]
-			file.RunID = r.area.runID
-			if err := drop(path); err != nil {
-				return err
-			}
-			r.read[to] = &file
+			r.read[to] = file
 		}
+		delete(r.read, path)
 	}
 	return nil
 }
@@ -132,7 +106,7 @@ func (r *Replies) Quarantine(d quarantine.Day, refused []byte) (stored bool, err
 	d.Date, d.RunID, d.Version = r.day, r.area.runID, s.opts.Version
 	return true, s.Quarantine().Put(d, func(yield func(quarantine.Packed, error) bool) {
 		for _, path := range slices.SortedFunc(maps.Keys(r.read), manifest.ByPage) {
-			packed, err := s.opts.disk.ReadFile(r.place(path), r.read[path].Bytes)
+			packed, err := s.opts.disk.ReadFile(r.area.path(path), r.read[path].Bytes)
 			if !yield(quarantine.Packed{Content: packed, Unpacked: r.read[path].Unpacked}, err) {
 				return
 			}

@@ -169,7 +169,7 @@ func stagingOf(s *Store, id string) (*staging, error) {
 // putDay stages a day with one reply.
 func (g *staging) putDay(ctx context.Context, d schema.Date, p DayRead, rows *history.Day) error {
 	replies := g.store.Replies(g.Area, d)
-	err := replies.Put(1, fmt.Appendf(nil, "reply %s", rows.Hash()), rows.Sums().Rows, "")
+	err := replies.Put(1, fmt.Appendf(nil, "reply %s", rows.Hash()), rows.Sums().Rows)
 	if err != nil {
 		return err
 	}

@@ -295,21 +295,14 @@ func (r run) putReplies(replies ...string) {
 	}
 	defer g.Discard()
 	for _, d := range []schema.Date{day, day - 1} {
-		var prints []string
-		for _, body := range replies {
-			prints = append(prints, d.String()+" "+body)
-		}
 		rows := []schema.Spend{schematest.SpendRow(d, "S1", 1), schematest.SpendRow(d, "S2", 2)}
 		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err != nil {
 			r.t.Fatal(err)
 		}
 		stored := s.Replies(g.Area, d)
-		for i := range prints {
-			if sealed == nil {
-				break
-			}
-			if err := stored.Put(i+1, []byte(prints[i]), int64(len(rows)/len(replies)), prints[i]); err != nil {
+		for i, body := range replies {
+			if err := stored.Put(i+1, []byte(d.String()+" "+body), int64(len(rows)/len(replies))); err != nil {
 				r.t.Fatal(err)
 			}
 		}

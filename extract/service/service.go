@@ -1,9 +1,7 @@
 package service
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"net/url"
@@ -24,7 +22,6 @@ type Service struct {
 	lines   map[string]line
 	columns map[string]string // of the report, by the keys of a reply
 	zone    *time.Location    // of times without a zone; nil: unknown
-	mark    string
 }
 
 // line holds the values under one key of the service file.
@@ -120,7 +117,6 @@ func (s *Service) With(text []byte) (*Service, error) {
 		err.Line = at[err.Key]
 		return nil, err
 	}
-	out.mark = out.difference(Default())
 	return out, nil
 }
 
@@ -159,9 +155,6 @@ func (s *Service) CountsRowsWithSpend() bool { return s.Text(totalRows) == count
 
 // Zone returns the zone of times that are sent without a zone; nil: not known.
 func (s *Service) Zone() *time.Location { return s.orDefault().zone }
-
-// Mark identifies the operator's lines that affect how replies are read. It is empty for the embedded service.
-func (s *Service) Mark() string { return s.orDefault().mark }
 
 // rules check the texts of a line, by its key or section. Each returns what is wrong with a text; empty: nothing.
 var rules = map[string]func(name, text string) string{
@@ -244,22 +237,6 @@ func oddPath(name, path string) string {
 		return fmt.Sprintf("%q has an {id}, and nothing to put there", path)
 	}
 	return ""
-}
-
-// difference returns a hash of the lines that differ from another service; empty: no line differs.
-func (s *Service) difference(from *Service) string {
-	var differ []string
-	for key, l := range s.lines {
-		if key != accountID && !slices.Equal(l.written, from.lines[key].written) {
-			differ = append(differ, fmt.Sprintf("%s: %q", key, l.written))
-		}
-	}
-	if differ == nil {
-		return ""
-	}
-	slices.Sort(differ)
-	hash := sha256.Sum256([]byte(strings.Join(differ, "\n")))
-	return hex.EncodeToString(hash[:4])
 }
 
 // Path returns the path under a name of the section paths, relative to the base URL, with the ID in place of {id}.

@@ -84,12 +84,7 @@ func TestWith_LaysLinesOver(t *testing.T) {
 	if got := s.Path("creative", "C1"); got != "v1/creatives/C1" {
 		t.Errorf("path %s", got)
 	}
-	same, err := Default().With([]byte("limits.used: [used, count]"))
-	if err != nil || same.Mark() != "" || s.Mark() == "" || Default().Mark() != "" {
-		t.Errorf("marks %q %q %q, %v", same.Mark(), s.Mark(), Default().Mark(), err)
-	}
-	none, err := Default().With([]byte("# nothing yet\n"))
-	if err != nil || none.Mark() != "" {
+	if _, err := Default().With([]byte("# nothing yet\n")); err != nil {
 		t.Errorf("an empty file: %v", err)
 	}
 }

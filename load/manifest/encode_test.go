@@ -33,7 +33,7 @@ func large() *Manifest {
 		}
 		a.Files["raw/a \"<\\.parquet"], a.Files[TablePath(schema.CampaignHistory.Table, name, 0)] =
 			&File{Kind: KindRaw}, &File{Kind: KindParquet}
-		a.Files["raw/x"] = &File{Kind: KindRaw, Fingerprint: "f"}
+		a.Files["raw/x"] = &File{Kind: KindRaw, Rules: "f"}
 		a.Ledger["ledger/x"], a.LedgerSHA256["ledger/x"] = 7, "b"
 		a.Memory["t"] = history.Memory{}
 		a.Settled = []string{"C1", "\n  }"}

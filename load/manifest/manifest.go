@@ -194,6 +194,9 @@ const (
 	KindSettings = "settings"
 )
 
+// PresentRules begins the rules of the replies that this version stores, see [File].
+const PresentRules = schema.ReplyRules + ":"
+
 // File is one published file.
 type File struct {
 	Kind  string `json:"kind"`
@@ -204,8 +207,9 @@ type File struct {
 	Bytes  int64       `json:"bytes"`
 	SHA256 string      `json:"sha256"`
 	RunID  string      `json:"run_id"`
-	// Fingerprint identifies the reply as it came; empty: not known.
-	Fingerprint string `json:"fingerprint,omitempty"`
+	// Rules begins with the version of the rules by which the rows of the reply were decoded, and a colon. Earlier
+	// versions added a hash of the reply.
+	Rules string `json:"fingerprint,omitempty"`
 	// Unpacked is the decompressed size of a reply; 0: not known.
 	Unpacked int64 `json:"unpacked,omitzero"`
 }
@@ -399,7 +403,7 @@ func (a *Account) RawPages(day schema.Date) []string {
 // [schema.ReplyRules].
 func (a *Account) ByOlderRules(day schema.Date) bool {
 	return slices.ContainsFunc(a.RawPages(day), func(path string) bool {
-		return !strings.HasPrefix(a.Files[path].Fingerprint, schema.ReplyRules+":")
+		return !strings.HasPrefix(a.Files[path].Rules, PresentRules)
 	})
 }
 

@@ -109,7 +109,7 @@ func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
 			return err
 		}
 		replies := st.Replies(area, day)
-		if err := replies.Put(1, fmt.Appendf(nil, `{"reply":%d}`, c), 1, ""); err != nil {
+		if err := replies.Put(1, fmt.Appendf(nil, `{"reply":%d}`, c), 1); err != nil {
 			return err
 		}
 		staged, err := replies.Stage(ctx, load.DayRead{ReadAt: seen,

@@ -52,7 +52,7 @@ func (read *dayRead) readPages(pages iter.Seq2[extract.Page[extract.SpendLine], 
 		}
 		added, refused := read.Add(page)
 		// The reply of a refused page is staged, too, for the quarantine.
-		if err := replies.Put(before+page.Number, page.Raw, int64(added), page.Fingerprint); err != nil {
+		if err := replies.Put(before+page.Number, page.Raw, int64(added)); err != nil {
 			return err
 		}
 		if refused != nil {

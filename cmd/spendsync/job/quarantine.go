@@ -152,7 +152,7 @@ func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRea
 	if len(q.Pieces) > 0 { // each piece was proven when it was read
 		read.evidence.Total = -1
 		err = read.AddReplies(q.Pieces, bodies, func(page extract.Page[extract.SpendLine], added int) error {
-			return replies.Put(page.Number, page.Raw, int64(added), page.Fingerprint)
+			return replies.Put(page.Number, page.Raw, int64(added))
 		})
 	} else {
 		question := extract.SpendQuestion{Day: q.Date, PageSize: q.PageSize}

@@ -34,7 +34,7 @@ func TestReplay_ARowWithoutAnOwnerChangesNoDay(t *testing.T) {
 		replies := store.Replies(area, day)
 		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err == nil {
-			err = replies.Put(1, []byte(reply), 2, schema.ReplyRules+":x")
+			err = replies.Put(1, []byte(reply), 2)
 		}
 		if err == nil {
 			var staged load.StagedDay
