@@ -20,10 +20,8 @@ type generation struct {
 	everyAccount bool // all accounts are loaded and may change
 	repair       bool // all derived files are rebuilt
 
-	groups   map[string][]string // see StagedChange.groups
-	lines    []lines
-	replaced map[string]bool     // paths of files in which a new row replaced a stored row, see [lines]
-	newRows  manifest.LedgerRows // ledger lines that are not in the base's DuckDB file yet
+	lines   []lines
+	newRows manifest.LedgerRows // ledger lines that are not in the base's DuckDB file yet
 }
 
 // newGeneration begins the generation after the published one. The published generation may be newer than s.base,
@@ -36,8 +34,7 @@ func newGeneration(s *Store, a *Area, everyAccount bool) (*generation, error) {
 	}
 	n := &generation{store: s, area: a, base: base, files: &filing{store: s, area: a}, head: manifest.Head{
 		Generation: 1, SchemaVersion: schema.Version, PublishedAt: schema.InstantOf(s.opts.Now()), RunID: a.runID,
-		Version: s.opts.Version},
-		groups: map[string][]string{}, replaced: map[string]bool{}}
+		Version: s.opts.Version}}
 	if base != nil {
 		n.head.Generation = base.Generation + 1
 		n.everyAccount = everyAccount || base.SchemaVersion != schema.Version ||
@@ -88,11 +85,6 @@ func (n *generation) whoseRows() string {
 		return "true"
 	}
 	return "account_id = " + schema.QuoteText(n.store.account)
-}
-
-// rowsOfRun returns the SQL condition for the rows that this run has written.
-func (n *generation) rowsOfRun() string {
-	return schema.Quote("_run_id") + " = " + schema.QuoteText(n.area.runID)
 }
 
 // baseFiles returns the files of an account in the base; nil if there are none.

@@ -70,9 +70,10 @@ func TestPutGroups_IsAsPutHistory(t *testing.T) {
 			}}
 		one := is
 		if err := PutGroups(s, g.Area, &g.settings, table, names, is.At, func(name string,
-			h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], history.Stats, error) {
+			h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], error) {
 			one.Seen = seen(name)
-			return history.Advance(table, table.Tracked(), h, one)
+			h, _, err := history.Advance(table, table.Tracked(), h, one)
+			return h, err
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -101,14 +101,12 @@ func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generati
 		for _, l := range staged {
 			added, want = append(added, parquet.Batches(disk, l.file, t)), want+l.rows
 		}
-		sum := want
 		var unread error
 		merged := mergeLines(linesOf(stored, &unread), linesOf(added, &unread), compare, &want)
 		info, err := n.area.putRecords(path, t.Table, parquet.RecordsOf(t, merged))
 		if err := errors.Join(unread, err); err != nil {
 			return nil, err
 		}
-		n.replaced[path] = want < sum
 		if info.Rows != want {
 			return nil, fmt.Errorf("%d lines were written of %d: %w", info.Rows, want, durable.ErrDamaged)
 		}

@@ -88,8 +88,8 @@ func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChan
 // versions as of the instant at. The other groups are copied cheaply, see [parquet.ReplaceGroups]. names must be
 // sorted; if [AddedColumns] returns any column, names must have all groups. Only one group is in memory at a time.
 func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], names []string,
-	at schema.Instant, advance func(string, history.Versions[R]) (history.Versions[R], history.Stats, error)) error {
-	former, changed := s.Account().Memory[t.Name], []string{}
+	at schema.Instant, advance func(string, history.Versions[R]) (history.Versions[R], error)) error {
+	former := s.Account().Memory[t.Name]
 	next, groups := history.Memory{ObservedAt: at}, former.ByGroup()
 	added, err := AddedColumns(s, t)
 	if err != nil {
@@ -109,10 +109,7 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 		if err != nil {
 			return nil, err
 		}
-		h, st, err := advance(name, h)
-		if st.Changed {
-			changed = append(changed, name)
-		}
+		h, err = advance(name, h)
 		next.Add(h.Memory)
 		return h.Rows, err
 	}
@@ -123,9 +120,6 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 		next.Add(untouched)
 	}
 	to.Memory[t.Name] = next
-	if len(changed) <= mostGroups {
-		to.groups[t.Name] = changed
-	}
 	return err
 }
 

@@ -11,13 +11,12 @@ import (
 // StagedChange takes effect only if it is passed to [Store.Publish].
 type StagedChange struct {
 	manifest.Change
-	lines  []lines
-	groups map[string][]string // changed groups by name of a table; no entry if more than mostGroups changed
+	lines []lines
 }
 
 // NewStagedChange returns an empty change.
 func NewStagedChange() StagedChange {
-	return StagedChange{Change: manifest.NewChange(), groups: map[string][]string{}}
+	return StagedChange{Change: manifest.NewChange()}
 }
 
 // PutSettled stages the list of campaigns that are archived and need not be read again.
@@ -26,14 +25,9 @@ func (c *StagedChange) PutSettled(campaigns []string) {
 	c.Settled = slices.Compact(sorted)
 }
 
-// mostGroups is the largest number of changed groups of a table for which DuckDB replaces single groups. If more groups
-// have changed, it replaces the whole table.
-const mostGroups = 100
-
-// adopt takes over the lines and groups of the changes, and schedules the moves and removals of their files.
+// adopt takes over the lines of the changes, and schedules the moves and removals of their files.
 func (n *generation) adopt(changes []StagedChange) {
 	for _, c := range changes {
-		maps.Copy(n.groups, c.groups)
 		n.lines = append(n.lines, c.lines...)
 		for _, path := range slices.Sorted(maps.Keys(c.Files)) {
 			if c.Files[path] == nil {

@@ -30,7 +30,8 @@ func (n *generation) updates() (updates, error) {
 		}
 		switch {
 		case isGrowing(t):
-			u.loads = append(u.loads, n.linesLoad(path, t, info.Day))
+			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Where: duck.FileSQL(t, account, info.Day),
+				Files: []string{n.area.path(path)}})
 		case t == schema.SpendDaily.Table, t == schema.TrackerDaily.Table:
 			if dayLoads[t] == nil {
 				dayLoads[t], days[t] = &duck.ReplacePartition{Table: t}, map[schema.Date]bool{}
@@ -57,19 +58,7 @@ func (n *generation) updates() (updates, error) {
 	return u, nil
 }
 
-// linesLoad returns the load of the new rows of a file. If a new row has replaced a stored row, linesLoad returns the
-// load of all rows of the file.
-func (n *generation) linesLoad(path string, t *schema.Table, day schema.Date) duck.ReplacePartition {
-	load := duck.ReplacePartition{Table: t, Files: []string{n.area.path(path)},
-		Where: duck.FileSQL(t, n.store.account, day)}
-	if !n.replaced[path] {
-		load.Where, load.Only = load.Where+" AND "+n.rowsOfRun(), n.rowsOfRun()
-	}
-	return load
-}
-
-// addTables adds the loads of the staged tables with one file per account. If few groups of a table differ, only those
-// groups are replaced.
+// addTables adds the loads of the staged tables with one file per account.
 func (u *updates) addTables(n *generation, next *manifest.Account) {
 	account := n.store.account
 	for _, t := range schema.Tables {
@@ -77,14 +66,10 @@ func (u *updates) addTables(n *generation, next *manifest.Account) {
 		if !t.HasFiles() || t.Partition != schema.ByAccount || !n.files.isStaged(path) {
 			continue
 		}
-		load := duck.ReplacePartition{Table: t, Where: "account_id = " + schema.QuoteText(account),
-			Files: []string{n.area.path(path)}}
-		if groups := n.groups[t.Name]; len(groups) > 0 {
-			load.Only = "campaign_id IN (" + schema.QuoteTexts(groups) + ")"
-			load.Where += " AND " + load.Only
-		} else if t.Versioned {
+		if t.Versioned {
 			u.versions += next.Files[path].Rows
 		}
-		u.loads = append(u.loads, load)
+		u.loads = append(u.loads, duck.ReplacePartition{Table: t, Where: "account_id = " + schema.QuoteText(account),
+			Files: []string{n.area.path(path)}})
 	}
 }

@@ -9,13 +9,12 @@ import (
 	"spendsync/schema"
 )
 
-// ReplacePartition replaces rows of one table: the rows of a day, the rows of an account, or the new rows of a table
-// that only grows. All rows in the tables of the file come from such replacements.
+// ReplacePartition replaces rows of one table: the rows of a day, or the rows of an account. All rows in the tables of
+// the file come from such replacements.
 type ReplacePartition struct {
 	Table *schema.Table
 	Where string   // condition on the rows to delete; empty: none
 	Files []string // Parquet files with the rows to insert, absolute paths
-	Only  string   // condition on the rows of the files; empty: all of them
 	Query string   // SQL for rows to insert that are computed from other tables
 }
 
@@ -26,12 +25,8 @@ func (r ReplacePartition) Statements(empty bool) (statements []string) {
 		statements = append(statements, "DELETE FROM "+name+" WHERE "+r.Where)
 	}
 	if len(r.Files) > 0 {
-		only := ""
-		if r.Only != "" {
-			only = " WHERE " + r.Only
-		}
-		statements = append(statements, fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s%s", name, r.Table.SQLColumns(),
-			FilesSQL(r.Files), only))
+		statements = append(statements, fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s", name, r.Table.SQLColumns(),
+			FilesSQL(r.Files)))
 	}
 	if r.Query != "" {
 		statements = append(statements, fmt.Sprintf("INSERT INTO %s (%s) %s", name, r.Table.SQLColumns(), r.Query))

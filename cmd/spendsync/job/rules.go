@@ -212,11 +212,11 @@ func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	var sum history.Stats
 	o := k.observation(r, s)
 	err := load.PutGroups(r.store, r.area, &r.part, t, names, s.at, func(campaign string,
-		h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], history.Stats, error) {
+		h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], error) {
 		o.Seen = s.rowsOfRules(r.Account, campaign)
 		next, st, err := history.Advance(t, t.Tracked(), h, o)
 		sum.Add(st)
-		return next, st, err
+		return next, err
 	})
 	if err == nil {
 		r.noteAdvance(t.Table, sum)
