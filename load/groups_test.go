@@ -68,8 +68,8 @@ func TestPutGroups_IsAsPutHistory(t *testing.T) {
 				}
 				return history.Unknown
 			}}
-		one := is
-		if err := PutGroups(s, g.Area, &g.settings, table, names, is.At, func(name string,
+		one, campaignOf := is, func(r *schema.SourceRule) string { return r.CampaignID }
+		if err := PutGroups(s, g.Area, &g.settings, table, campaignOf, names, is.At, func(name string,
 			h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], error) {
 			one.Seen = seen(name)
 			h, _, err := history.Advance(table, table.Tracked(), h, one)
@@ -91,7 +91,7 @@ func TestPutGroups_IsAsPutHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want bytes.Buffer
-		if _, err := parquet.WriteRows(&want, table, slices.Values(all.Rows)); err != nil {
+		if _, err := parquet.Write(&want, table.Table, parquet.Record(table, all.Rows)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(filepath.Join(dir, path))

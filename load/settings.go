@@ -1,8 +1,8 @@
 package load
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -58,14 +58,12 @@ func AddedColumns[R any](s *Store, t schema.TableOf[R]) ([]string, error) {
 
 // PutTable stages all rows of the account in a table. If the rows are unchanged, the stored file is kept.
 func PutTable[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], rows []R) error {
-	return putRows(s, a, to, t.Table, func(out io.Writer) (int64, error) {
-		return parquet.WriteRows(out, t, slices.Values(rows))
-	})
+	return putRows(s, a, to, t, slices.Values(rows))
 }
 
-func putRows(s *Store, a *Area, to *StagedChange, t *schema.Table, write func(io.Writer) (int64, error)) error {
-	path := manifest.TablePath(t, s.account, 0)
-	info, err := a.putFile(path, t, write)
+func putRows[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], rows iter.Seq[R]) error {
+	path := manifest.TablePath(t.Table, s.account, 0)
+	info, err := a.putRecords(path, t.Table, parquet.RecordsOf(t, rows))
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
@@ -84,18 +82,15 @@ func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChan
 	return PutTable(s, a, to, t, h.Rows)
 }
 
-// PutGroups stages the account's versions of a [schema.Grouped] table. For each named group, advance computes the
-// versions as of the instant at. The other groups are copied cheaply, see [parquet.ReplaceGroups]. names must be
-// sorted; if [AddedColumns] returns any column, names must have all groups. Only one group is in memory at a time.
-func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], names []string,
-	at schema.Instant, advance func(string, history.Versions[R]) (history.Versions[R], error)) error {
+// PutGroups stages the account's versions of a table that is sorted by groups. For each named group, advance computes
+// the versions as of the instant at; the other rows are copied. names must be sorted; if [AddedColumns] returns any
+// column, names must have all groups. Only one group is in memory at a time.
+func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R],
+	groupOf func(*R) string, names []string, at schema.Instant,
+	advance func(string, history.Versions[R]) (history.Versions[R], error)) error {
 	former := s.Account().Memory[t.Name]
 	next, groups := history.Memory{ObservedAt: at}, former.ByGroup()
 	added, err := AddedColumns(s, t)
-	if err != nil {
-		return err
-	}
-	stored, err := s.checkedFile(t.Table)
 	if err != nil {
 		return err
 	}
@@ -113,25 +108,46 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 		next.Add(h.Memory)
 		return h.Rows, err
 	}
-	err = putRows(s, a, to, t.Table, func(out io.Writer) (int64, error) {
-		return parquet.ReplaceGroups(out, s.opts.disk, stored, t, names, replace)
-	})
+	var failed error
+	err = putRows(s, a, to, t, replaceGroups(StoredColumns(s, t), groupOf, names, replace, &failed))
 	for _, untouched := range groups {
 		next.Add(untouched)
 	}
 	to.Memory[t.Name] = next
-	return err
+	return errors.Join(failed, err)
 }
 
-// checkedFile checks the bytes of the account's file of a table. It returns the path of the file, or "" if there is no
-// file.
-func (s *Store) checkedFile(t *schema.Table) (string, error) {
-	path := manifest.TablePath(t, s.account, 0)
-	info := s.Account().Files[path]
-	if info == nil {
-		return "", nil
+// replaceGroups yields stored rows, and in place of the rows of each named group those that replace returns. At the
+// first error it stops and stores the error in failed.
+func replaceGroups[R any](stored iter.Seq2[[]R, error], groupOf func(*R) string, names []string,
+	replace func(name string, stored []R) ([]R, error), failed *error) iter.Seq[R] {
+	return func(yield func(R) bool) {
+		var group []R // the stored rows of the first of the names
+		give := func() (more bool) {
+			rows, err := replace(names[0], group)
+			names, group, *failed = names[1:], nil, err
+			for i := range rows {
+				if err != nil || !yield(rows[i]) {
+					return false
+				}
+			}
+			return err == nil
+		}
+		for row := range linesOf([]iter.Seq2[[]R, error]{stored}, failed) {
+			for len(names) > 0 && names[0] < groupOf(&row) {
+				if !give() {
+					return
+				}
+			}
+			if len(names) > 0 && names[0] == groupOf(&row) {
+				group = append(group, row)
+			} else if !yield(row) {
+				return
+			}
+		}
+		for *failed == nil && len(names) > 0 && give() {
+		}
 	}
-	return filepath.Join(s.dir, path), manifest.CheckBytes(s.opts.disk, s.dir, path, info)
 }
 
 // PutMemory stages the [history.Memory] of a table whose versions are unchanged. The stored file is kept; if there is

@@ -3,7 +3,6 @@ package load
 import (
 	"io"
 	"path/filepath"
-	"slices"
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -59,7 +58,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(
 				return nil, memory, err
 			}
 			h, err := withNewColumns[R, P](t, history.Versions[R]{Rows: rows, Memory: memory}, added)
-			write := func(out io.Writer) (int64, error) { return parquet.WriteRows(out, t, slices.Values(h.Rows)) }
+			write := func(out io.Writer) (int64, error) { return parquet.Write(out, t.Table, parquet.Record(t, h.Rows)) }
 			return write, h.Memory, err
 		},
 		confirmed: func(d durable.Disk, path string, memory history.Memory, into history.Readings) error {

@@ -31,7 +31,7 @@ var SourceRuleHistory = Define[SourceRule]("source_rule_history", ByAccount,
 	"History: main.source_rule has the rules of now. Every rule of every campaign about a "+
 		"source: blocked, allowed, a bid of its own, or left to source "+
 		"optimization, with when it held. Bids that could not be read are no change.",
-	DeletedAfter(1), Grouped(func(r *SourceRule) string { return r.CampaignID }))
+	DeletedAfter(1))
 
 // SourceMode is one version of a campaign's source mode.
 type SourceMode struct {

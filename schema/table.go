@@ -84,7 +84,6 @@ type Table struct {
 	Versioned bool     // its rows are versions: they embed a [Frame]
 	MadeFrom  MadeFrom // the source from which its rows can be rebuilt
 	Large     bool     // this table has by far the most rows
-	group     any      // a func(*R) string that returns the group of a row, see [Grouped]; nil: none
 	Stubbed   bool     // entities known only from the report have a version, too
 	// number of consecutive complete listings that must lack an entity before it counts as deleted
 	Patience int

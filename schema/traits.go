@@ -39,16 +39,6 @@ func Dropped(columns ...DroppedColumn) Trait { return func(t *Table) { t.Dropped
 // a time.
 func Large() Trait { return func(t *Table) { t.Large = true } }
 
-// Grouped sets the function that returns the group of a row. Every row group of the table's files ends at the end of a
-// group, so a change of one group rewrites one row group.
-func Grouped[R any](group func(*R) string) Trait { return func(t *Table) { t.group = group } }
-
-// Group returns the function that returns the group of a row; nil: the table is not [Grouped].
-func (t TableOf[R]) Group() func(*R) string {
-	group, _ := t.group.(func(*R) string)
-	return group
-}
-
 // DeletedAfter sets how many consecutive complete listings must lack an entity before a version marks it as deleted.
 func DeletedAfter(absences int) Trait { return func(t *Table) { t.Patience = absences } }
 

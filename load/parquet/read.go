@@ -60,24 +60,12 @@ func Batches[R any](d durable.Disk, path string, t schema.TableOf[R], columns ..
 				f.columns[i].index = -1
 			}
 		}
-		rowsOf(f, t, f.parquet.RowGroups())(yield)
+		rows := make([]R, min(rowsPerBatch, f.rows))
+		batchesOf(f, t, func(n int64) []R {
+			clear(rows)
+			return rows[:n]
+		})(yield)
 	}
-}
-
-// rowsOf reads the rows of some row groups as [Batches] does.
-func rowsOf[R any](f *file, t schema.TableOf[R], groups []parquet.RowGroup) iter.Seq2[[]R, error] {
-	f.rows = 0
-	for _, g := range groups {
-		f.rows += g.NumRows()
-	}
-	for i := range f.columns {
-		f.columns[i].groups = groups
-	}
-	rows := make([]R, min(rowsPerBatch, f.rows))
-	return batchesOf(f, t, func(n int64) []R {
-		clear(rows)
-		return rows[:n]
-	})
 }
 
 // batchesOf reads each batch of rows into a buffer that the function room returns. The buffer must be zeroed, because a

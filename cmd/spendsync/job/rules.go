@@ -211,7 +211,8 @@ func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	}
 	var sum history.Stats
 	o := k.observation(r, s)
-	err := load.PutGroups(r.store, r.area, &r.part, t, names, s.at, func(campaign string,
+	campaignOf := func(rule *schema.SourceRule) string { return rule.CampaignID }
+	err := load.PutGroups(r.store, r.area, &r.part, t, campaignOf, names, s.at, func(campaign string,
 		h history.Versions[schema.SourceRule]) (history.Versions[schema.SourceRule], error) {
 		o.Seen = s.rowsOfRules(r.Account, campaign)
 		next, st, err := history.Advance(t, t.Tracked(), h, o)
