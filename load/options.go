@@ -15,7 +15,6 @@ import (
 type Options struct {
 	LockWait time.Duration // limit for waiting on the store's lock
 	DuckDB   duck.Options
-	KeepRaw  bool             // keep the raw replies of the stored days
 	Version  string           // version of the binary, recorded in the manifest
 	Log      *slog.Logger     // nil: silent
 	Now      func() time.Time // nil: the system's clock

@@ -48,9 +48,6 @@ func (r *Replies) Pages() iter.Seq2[[]byte, error] {
 // Put stages one new reply, to be published together with its day.
 func (r *Replies) Put(page int, body []byte, rows int64) error {
 	s := r.store
-	if !s.opts.KeepRaw {
-		return nil
-	}
 	path := manifest.RawPath(s.account, r.day, page)
 	packed, err := r.area.pack(body)
 	if err != nil {
@@ -96,11 +93,11 @@ func (r *Replies) DropPages(first, end int) error {
 	return nil
 }
 
-// Quarantine puts the new replies into quarantine and, after them, the refused reply. stored is false if the store
-// keeps no replies, or if there is neither a reply nor a refusal.
+// Quarantine puts the new replies into quarantine and, after them, the refused reply. stored is false if there is
+// neither a reply nor a refusal.
 func (r *Replies) Quarantine(d quarantine.Day, refused []byte) (stored bool, err error) {
 	s := r.store
-	if !s.opts.KeepRaw || len(r.read) == 0 && refused == nil && d.Refusal == nil {
+	if len(r.read) == 0 && refused == nil && d.Refusal == nil {
 		return false, nil
 	}
 	d.Date, d.RunID, d.Version = r.day, r.area.runID, s.opts.Version

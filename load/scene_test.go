@@ -114,7 +114,7 @@ func sceneCampaign(id, name string, bid schema.Money) history.Seen[schema.Campai
 }
 
 func sceneOptions(d durable.Disk) Options {
-	return Options{KeepRaw: true, disk: d,
+	return Options{disk: d,
 		DuckDB: duck.Options{Threads: 1, Memory: "256MiB", Views: martViews()}}
 }
 

@@ -124,7 +124,7 @@ func (c *call) loadOptions() load.Options {
 	memory, first, threads := c.cfg.Resources()
 	threads = cmp.Or(c.limits.threads, threads)
 	return load.Options{
-		LockWait: c.cfg.LockWait, KeepRaw: true, Version: version(), Log: c.log,
+		LockWait: c.cfg.LockWait, Version: version(), Log: c.log,
 		Now: c.now,
 		DuckDB: duck.Options{
 			Memory: memory, FirstMemory: first, Threads: threads, Views: c.views(),

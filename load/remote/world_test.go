@@ -46,7 +46,7 @@ func newStore(t testing.TB) *store {
 }
 
 func storeOptions(now time.Time) load.Options {
-	return load.Options{Now: func() time.Time { return now }, KeepRaw: true, LockWait: time.Minute,
+	return load.Options{Now: func() time.Time { return now }, LockWait: time.Minute,
 		DuckDB: duck.Options{Threads: 1}}
 }
 

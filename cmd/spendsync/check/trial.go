@@ -33,7 +33,7 @@ func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial 
 	defer scratch.Remove()
 	j := c.Job
 	j.Report, j.API, j.DataDir = c.report, c.api, filepath.Join(scratch.Dir, "data")
-	j.Store.KeepRaw, j.Store.DuckDB.Views = false, nil // not needed: these options do not affect the requests
+	j.Store.DuckDB.Views = nil // not needed, because the models do not affect the requests
 	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
 	j.Own, j.Progress = nil, nil
 	t, err := j.Try(ctx, known)

@@ -62,8 +62,8 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 		Account: "acme", DataDir: filepath.Join(t.TempDir(), "data"), Version: "test",
 		Store: load.Options{
 			LockWait: 5 * time.Second, DuckDB: duck.Options{Memory: "512MiB", Threads: 1},
-			KeepRaw: true, Version: "test",
-			Now: w.now,
+			Version: "test",
+			Now:     w.now,
 		},
 		Plan:        PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 1000},
 		Concurrency: 4, RequestsPerMinute: 120, StopGrace: time.Minute, Now: w.now,
