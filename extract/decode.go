@@ -50,34 +50,6 @@ type rowForm[T any] struct {
 // rowJSON, in place of a column's name, stands for the entire row.
 const rowJSON = ""
 
-// column returns the column of a key; empty: the key is unknown.
-func (f rowForm[T]) column(name []byte) string {
-	column, _ := f.service.Column(string(name))
-	return column
-}
-
-// keyOrder is a cache: the keys of the latest row in their order, with their columns. The next row most likely has the
-// same keys.
-type keyOrder []struct {
-	name   []byte
-	column string
-}
-
-// column returns the column of the key at a position in a row, from the cache or else from find.
-func (o *keyOrder) column(at int, name []byte, find func([]byte) string) string {
-	if at == len(*o) {
-		if at == maxColumns {
-			return find(name)
-		}
-		*o = append(*o, keyOrder{{}}...)
-	}
-	cached := &(*o)[at]
-	if !bytes.Equal(cached.name, name) {
-		cached.name, cached.column = append(cached.name[:0], name...), find(name)
-	}
-	return cached.column
-}
-
 func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	if !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte(replacement))
@@ -227,7 +199,6 @@ func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 	if n := min(bytes.Count(rest, []byte{'{'}), len(rest)/20, maxPageRows); rows == nil || cap(rows) < n {
 		rows = make([]T, 0, n)
 	}
-	var keys keyOrder
 	err := d.array("data", func() error {
 		if len(rows) == maxPageRows {
 			return contractf("more than %d rows in one reply", maxPageRows)
@@ -239,7 +210,7 @@ func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 			d.notObjects = append(d.notObjects, len(rows))
 			err = d.SkipValue()
 		} else {
-			err = rowOf(d, row, form, &keys)
+			err = rowOf(d, row, form)
 		}
 		if all := form.place(row, rowJSON); all != nil && err == nil {
 			*all = bytes.TrimLeft(d.body[start:d.InputOffset()], " \t\r\n,")
@@ -250,12 +221,10 @@ func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 }
 
 // rowOf reads a row.
-func rowOf[T any](d *decoder, row *T, form rowForm[T], keys *keyOrder) error {
-	place := -1
+func rowOf[T any](d *decoder, row *T, form rowForm[T]) error {
 	return d.object(func(name []byte) error {
-		place = min(place+1, maxColumns)
 		var at *Value
-		if column := keys.column(place, name, form.column); column != "" {
+		if column, ok := form.service.Column(string(name)); ok {
 			at = form.place(row, column)
 		}
 		if at == nil {

@@ -99,26 +99,6 @@ type spendReader struct {
 	asked       []string // requested columns
 	rounded     int
 	unreadForms map[string]int64 // see [SpendPage.UnreadForms]
-	// Most rows repeat these columns of the previous row.
-	date, campaign, creative lastValue
-}
-
-// lastValue caches the last value of a column and its decoded text.
-type lastValue struct {
-	raw  extract.Value
-	text string
-}
-
-// get returns the cached text if v is unchanged; if not, it calls the function read.
-func (l *lastValue) get(read func(extract.Value) (string, error), v extract.Value) (string, error) {
-	if l.raw != nil && string(l.raw) == string(v) {
-		return l.text, nil
-	}
-	s, err := read(v)
-	if err == nil {
-		l.raw, l.text = v, s
-	}
-	return s, err
 }
 
 // stray returns the reason if a row refuses the entire read, and else nil.
@@ -126,7 +106,7 @@ func (r *spendReader) stray(l *extract.SpendLine) *RowError {
 	if len(l.Currency) > 0 && extract.OtherCurrency(r.c.Service, l.Currency) != "" {
 		return refused("currency", l.Currency, ErrCurrency)
 	}
-	text, err := r.date.get(r.intern.id, l.Date)
+	text, err := r.intern.id(l.Date)
 	if err != nil || text == r.day || text == "" {
 		return nil
 	}
@@ -228,7 +208,7 @@ func (r *spendReader) addUnreadForm(column string, v extract.Value, err error) {
 
 // keyOf fills the key of a row.
 func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
-	if day, err := r.date.get(r.intern.id, l.Date); err != nil {
+	if day, err := r.intern.id(l.Date); err != nil {
 		return refused("date", l.Date, err)
 	} else if day != r.day && day != "" {
 		if _, ok := extract.DayOf(r.c.Service, day); !ok {
@@ -236,10 +216,10 @@ func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
 		}
 	}
 	var err error
-	if to.CampaignID, err = r.campaign.get(r.intern.id, l.CampaignID); err != nil {
+	if to.CampaignID, err = r.intern.id(l.CampaignID); err != nil {
 		return refused("campaign_id", l.CampaignID, err)
 	}
-	if to.CreativeID, err = r.creative.get(r.intern.id, l.CreativeID); err != nil {
+	if to.CreativeID, err = r.intern.id(l.CreativeID); err != nil {
 		return refused("creative_id", l.CreativeID, err)
 	}
 	if to.SourceID, err = r.intern.id(l.SourceID); err != nil {
