@@ -77,19 +77,6 @@ func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows,
 	return sums, nil
 }
 
-// MostOfAKey returns how often the most frequent key of spend_daily occurs on a day: 1 if all keys are unique, 0 if the
-// day has no rows.
-func (w *Warehouse) MostOfAKey(ctx context.Context, account string, d schema.Date) (int64, error) {
-	q := fmt.Sprintf(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM %s WHERE account_id = %s AND
-		report_date = DATE '%s'
-		GROUP BY campaign_id, creative_id, source_id)`, schema.SpendDaily.SQLName(), schema.QuoteText(account), d)
-	var most int64
-	if err := w.conn.QueryRowContext(ctx, q).Scan(&most); err != nil {
-		return 0, unread(err, "the keys of %s of account %s cannot be counted", d, account)
-	}
-	return most, nil
-}
-
 // RowsHash returns a hash over columns of all rows of a FROM clause. It adds up DuckDB's hashes of the rows, so the
 // order of the rows does not matter.
 func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash string, err error) {
