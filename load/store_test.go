@@ -483,7 +483,7 @@ func TestAppendRun_ShowsInTheNextGeneration(t *testing.T) {
 	if got := query(t, dir, "SELECT exit_code, count(*) FROM ops.run GROUP BY 1 ORDER BY 1"); got != "0|2\n5|2" {
 		t.Errorf("runs by exit code = %s, want 0|2 and 5|2", got)
 	}
-	last, err := manifest.LastRun(dir, "acme")
+	last, err := manifest.LastRunThat(dir, "acme", func(*schema.Run) bool { return true })
 	if err != nil || last == nil || last.ExitCode != 0 {
 		t.Errorf("LastRun = %+v, %v", last, err)
 	}

@@ -78,8 +78,8 @@ func TestCoverage_States(t *testing.T) {
 // TestLedger: lines are read as they were written, and a changed published part is damage. LastRunThat searches all
 // months and uses the last line of each run.
 func TestLedger(t *testing.T) {
-	dir := t.TempDir()
-	if run, err := LastRun(dir, "acme"); run != nil || err != nil {
+	dir, all := t.TempDir(), func(*schema.Run) bool { return true }
+	if run, err := LastRunThat(dir, "acme", all); run != nil || err != nil {
 		t.Errorf("no ledger: %+v, %v", run, err)
 	}
 	for month, rows := range map[string]LedgerRows{
@@ -122,7 +122,8 @@ func TestLedger(t *testing.T) {
 		write(t, filepath.Join(dir, path), b)
 	}
 	write(t, filepath.Join(dir, "ledger/account=acme/notes.txt"), []byte("x"))
-	if run, err := LastRun(dir, "acme"); err != nil || run == nil || run.RunID != "r3" || run.Outcome != "failed" {
+	run, err := LastRunThat(dir, "acme", all)
+	if err != nil || run == nil || run.RunID != "r3" || run.Outcome != "failed" {
 		t.Errorf("the last run: %+v, %v", run, err)
 	}
 	for status, want := range map[string]string{"ok": "r2", "begun": ""} {
@@ -132,7 +133,8 @@ func TestLedger(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(dir, "ledger/account=acme/2026-12.jsonl"), []byte("\n{}\n{\n"))
-	if _, err := LastRun(dir, "acme"); !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), "line 3") {
+	_, err = LastRunThat(dir, "acme", all)
+	if !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), "line 3") {
 		t.Errorf("a damaged line: %v", err)
 	}
 }

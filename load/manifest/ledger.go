@@ -317,11 +317,6 @@ func LedgerFiles(d durable.Disk, dir, account string) ([]string, error) {
 	return files, nil
 }
 
-// LastRun returns the last run in the account's ledger, whether or not it published, or nil.
-func LastRun(dir, account string) (*schema.Run, error) {
-	return LastRunThat(dir, account, func(*schema.Run) bool { return true })
-}
-
 // LastRunThat returns the last run in the account's ledger that satisfies a condition, or nil. If a run has several
 // lines, only its last line counts.
 func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run, error) {

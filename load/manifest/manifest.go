@@ -270,7 +270,7 @@ func (a *Account) fill() {
 		}
 	}
 	for i := range a.Notes {
-		a.Notes[i].ByHand = nil
+		a.Notes[i].ByHand, a.Notes[i].Evidence = nil, nil
 	}
 	if a.Days == nil {
 		a.Days = map[schema.Date]*Day{}

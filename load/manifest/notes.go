@@ -26,13 +26,12 @@ type Note struct {
 	LastSeenAt  schema.Instant `json:"last_seen_at"`
 	Accepted    *Acceptance    `json:"accepted,omitempty"` // nil: not accepted
 	RunID       string         `json:"run_id"`             // the last run that saw the difference
-	// Evidence identifies the file of the operator that first showed the difference. It is empty if the difference is
-	// not in such a file.
-	Evidence string `json:"evidence,omitempty"`
 	// Decision is from version 11 of the tables, whose notes had no size: an accepted note is accepted up to the first
 	// size that is seen.
 	Decision string `json:"decision,omitempty"`
-	ByHand   any    `json:"by_hand,omitzero"` // from version 11; ignored
+	// ByHand and Evidence are from version 11. They are ignored.
+	ByHand   any `json:"by_hand,omitzero"`
+	Evidence any `json:"evidence,omitzero"`
 }
 
 // Acceptance limits what a person has accepted: a difference up to a size, or a day with its present content.
@@ -165,8 +164,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	for name, n := range all {
 		n.Name, n.Runs, n.FirstSeenAt, n.LastSeenAt, n.RunID = name, 1, at, at, runID
 		if before := a.Notes.named(name); before != nil {
-			n.Runs, n.FirstSeenAt = before.Runs, before.FirstSeenAt
-			n.Accepted, n.Evidence = before.Accepted, before.Evidence
+			n.Runs, n.FirstSeenAt, n.Accepted = before.Runs, before.FirstSeenAt, before.Accepted
 			if isRun && before.RunID != runID {
 				n.Runs++
 			}

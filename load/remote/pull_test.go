@@ -16,6 +16,7 @@ import (
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
+	"spendsync/schema"
 )
 
 // spend returns the spend in the DuckDB file of a folder.
@@ -61,7 +62,7 @@ func TestPull_KeepsACopyForReaders(t *testing.T) {
 		if _, err := load.Verify(t.Context(), dir, storeOptions(s.now), nil); !errors.Is(err, durable.ErrIsCopy) {
 			t.Errorf("verify: %v", err)
 		}
-		if run, err := manifest.LastRun(dir, "acme"); err != nil || run == nil {
+		if run, err := manifest.LastRunThat(dir, "acme", func(*schema.Run) bool { return true }); err != nil || run == nil {
 			t.Errorf("last run: %v, %v", run, err)
 		}
 		s.publish(150, 200)
