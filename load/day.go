@@ -110,10 +110,17 @@ func (r *Replies) stageRows(to *StagedChange, p DayRead, stored *manifest.Day, r
 	if p.Damaged {
 		storedRows = func(func([]schema.Spend, error) bool) {}
 	}
-	merged, err := rows.Merge(storedRows, history.ReadTime{
-		At: p.ReadAt, RunID: area.runID, WasOver: stored != nil && stored.WasOver(r.day) && !p.Damaged,
-	})
-	if err != nil {
+	var merged history.Merged
+	var unread, err error
+	merge := func(restate func(schema.SpendChange) bool) {
+		merged, unread = rows.Merge(storedRows, history.ReadTime{At: p.ReadAt, RunID: area.runID}, restate)
+	}
+	if stored != nil && stored.WasOver(r.day) && !p.Damaged {
+		err = putLines(area, to, schema.SpendChanges, schema.DateOf(p.ReadAt.Time()), r.day, merge)
+	} else {
+		merge(nil)
+	}
+	if err = errors.Join(unread, err); err != nil {
 		return merged, err
 	}
 	rows.Rows().Name(merged.Names)
@@ -131,12 +138,6 @@ func (r *Replies) stageRows(to *StagedChange, p DayRead, stored *manifest.Day, r
 		return merged, fmt.Errorf("spend %s: %w", r.day, err)
 	}
 	info.Day, to.Files[path] = r.day, info
-	if merged.Changes.Len() > 0 {
-		seen := schema.DateOf(merged.Changes.At().Time())
-		if err := putLines(area, to, schema.SpendChanges, seen, r.day, merged.Changes.All()); err != nil {
-			return merged, err
-		}
-	}
 	if p.Replayed || !p.ReadAt.Time().Before(r.day.End()) {
 		return merged, nil
 	}

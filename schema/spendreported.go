@@ -83,19 +83,6 @@ func Restates(stored, read *Spend) bool {
 	return false
 }
 
-// CopyNumbers copies the numbers of one row to another.
-func CopyNumbers(to, from *Spend) {
-	for i := range ownNumbers {
-		c := &ownNumbers[i]
-		a, b := unsafe.Add(unsafe.Pointer(to), c.offset), unsafe.Add(unsafe.Pointer(from), c.offset)
-		if c.Nullable {
-			*(*Null[int64])(a) = *(*Null[int64])(b)
-		} else {
-			*(*int64)(a) = *(*int64)(b)
-		}
-	}
-}
-
 // restatedNumber is a number column of spend_daily with its two columns in spend_change.
 type restatedNumber struct{ number, old, new Column }
 

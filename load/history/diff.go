@@ -19,10 +19,7 @@ func (d *Diff) Add(other Diff) {
 
 // Merged is the difference between the rows of a day as read and the stored rows.
 type Merged struct {
-	// Changes are the restatements: the rows that are new, gone, or have other numbers, although the day was over when
-	// the stored rows were read. A number in place of a NULL is not a restatement.
-	Changes *Changes
-	Diff    Diff
+	Diff Diff
 	// Lost counts the rows as read that have a NULL in place of a stored count. Regained counts the stored rows with a
 	// NULL that have a count now or are no longer in the report.
 	Lost, Regained Lacks
@@ -33,12 +30,15 @@ type Merged struct {
 // Merge compares the day with the stored rows, which come in key order. It also sets _first_seen_at, _changed_at and
 // _run_id in the day's rows: an unchanged row keeps all three stored values, and a changed row keeps its stored
 // _first_seen_at. After an error the rows must not be used.
-func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merged, error) {
+//
+// restate is called with each restatement, in key order: the rows that are new, gone, or have other numbers, although
+// the day was over when the stored rows were read. A number in place of a NULL is not a restatement. restate is nil if
+// the day was not over. If it returns false, it is not called again.
+func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime,
+	restate func(schema.SpendChange) bool) (Merged, error) {
 	read := d.rows
-	m := merger{Merged: Merged{Names: map[string]string{}}, read: read, stamps: read.Restamp()}
-	if by.WasOver {
-		m.Changes = &Changes{by: by, read: read, stored: &schema.SpendRows{}}
-	}
+	m := merger{Merged: Merged{Names: map[string]string{}}, read: read, by: by, restate: restate,
+		stamps: read.Restamp()}
 	m.turn(0)
 	for batch, err := range stored {
 		if err != nil {
@@ -48,7 +48,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 			m.turnStored(&batch[i])
 		}
 	}
-	if m.storedRows == 0 && !by.WasOver { // nothing is stored, so the rows need no stored values
+	if m.storedRows == 0 && m.restate == nil { // nothing is stored, so the rows need no stored values
 		return Merged{Diff: Diff{Inserted: int64(read.Len())}}, nil
 	}
 	for m.next < read.Len() {
@@ -62,6 +62,8 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merge
 type merger struct {
 	Merged
 	read       *schema.SpendRows
+	by         ReadTime
+	restate    func(schema.SpendChange) bool // see [Day.Merge]
 	stamps     *schema.Restamp
 	next       int          // index of the next row as read
 	row        schema.Spend // the row at next
@@ -93,15 +95,13 @@ func (m *merger) turnStored(stored *schema.Spend) {
 		m.compareCounts(stored, nil)
 		deleted := *stored
 		schema.SpendDaily.CloneTexts(&deleted)
-		if m.Changes != nil {
-			m.Changes.deleted(&deleted)
-		}
+		m.restated(&deleted, nil)
 		return
 	}
 	stamp := schema.SpendStamp{FirstSeenAt: stored.FirstSeenAt, ChangedAt: m.row.ChangedAt, RunID: m.row.RunID}
 	unchanged := schema.SameReported(stored, &m.row)
-	if !unchanged && m.Changes != nil && schema.Restates(stored, &m.row) {
-		m.Changes.updated(m.next, &m.row, stored)
+	if !unchanged && schema.Restates(stored, &m.row) {
+		m.restated(stored, &m.row)
 	}
 	if unchanged {
 		if m.run != stored.RunID {
@@ -129,12 +129,17 @@ func (m *merger) compareCounts(stored, read *schema.Spend) {
 	}
 }
 
+// restated reports a restatement. One of the two rows may be nil.
+func (m *merger) restated(stored, read *schema.Spend) {
+	if m.restate != nil && !m.restate(m.by.restatement(stored, read)) {
+		m.restate = nil
+	}
+}
+
 // inserted processes a row as read that is not stored.
 func (m *merger) inserted() {
 	m.Diff.Inserted++
-	if m.Changes != nil {
-		m.Changes.inserted(m.next)
-	}
+	m.restated(nil, &m.row)
 	m.stamps.Next(m.next, schema.SpendStamp{FirstSeenAt: m.row.FirstSeenAt, ChangedAt: m.row.ChangedAt,
 		RunID: m.row.RunID})
 	m.turn(m.next + 1)
