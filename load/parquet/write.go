@@ -55,31 +55,15 @@ func write(out io.Writer, t *schema.Table, most int, recs iter.Seq[arrow.Record]
 			}
 			inGroup = 0
 		}
-		if err := writeRecord(w, t, rec, values); err != nil {
-			return 0, err
+		for i, cw := range w.ColumnWriters() {
+			if err := writeColumn(cw, rec.Column(i), i, t.Columns[i].Nullable, values); err != nil {
+				return 0, fmt.Errorf("%s column %s: %w", t.FullName(), t.Columns[i].Name, durable.Storage(err))
+			}
 		}
 		inGroup += rec.NumRows()
 		rows += rec.NumRows()
 	}
 	return rows, durable.Storage(w.Close())
-}
-
-// fileWriter is the part of parquet-go's writer that is used here.
-type fileWriter interface {
-	ColumnWriters() []*parquet.ColumnWriter
-	WriteRowGroup(parquet.RowGroup) (int64, error)
-	Flush() error
-	Close() error
-}
-
-// writeRecord adds the rows of a record to the row group.
-func writeRecord(w fileWriter, t *schema.Table, rec arrow.Record, values []parquet.Value) error {
-	for i, cw := range w.ColumnWriters() {
-		if err := writeColumn(cw, rec.Column(i), i, t.Columns[i].Nullable, values); err != nil {
-			return fmt.Errorf("%s column %s: %w", t.FullName(), t.Columns[i].Name, durable.Storage(err))
-		}
-	}
-	return nil
 }
 
 func writerOptions(t *schema.Table, rows int) []parquet.WriterOption {
