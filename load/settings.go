@@ -133,16 +133,22 @@ func replaceGroups[R any](stored iter.Seq2[[]R, error], groupOf func(*R) string,
 			}
 			return err == nil
 		}
-		for row := range linesOf([]iter.Seq2[[]R, error]{stored}, failed) {
-			for len(names) > 0 && names[0] < groupOf(&row) {
-				if !give() {
+		for batch, err := range stored {
+			if *failed = err; err != nil {
+				return
+			}
+			for i := range batch {
+				name := groupOf(&batch[i])
+				for len(names) > 0 && names[0] < name {
+					if !give() {
+						return
+					}
+				}
+				if len(names) > 0 && names[0] == name {
+					group = append(group, batch[i])
+				} else if !yield(batch[i]) {
 					return
 				}
-			}
-			if len(names) > 0 && names[0] == groupOf(&row) {
-				group = append(group, row)
-			} else if !yield(row) {
-				return
 			}
 		}
 		for *failed == nil && len(names) > 0 && give() {
