@@ -163,7 +163,7 @@ func (r *Result) answer(ctx context.Context, q Query) error {
 	}
 	if kind == "TABLE" {
 		if err := r.s.conn.QueryRowContext(ctx, "SELECT count(*) FROM temp.answer").Scan(&r.Count); err != nil {
-			return duckErr("count the answer", err)
+			return stopped(ctx, duckErr("count the answer", err))
 		}
 		if err := r.countAll(ctx, q); err != nil {
 			return err
@@ -174,7 +174,7 @@ func (r *Result) answer(ctx context.Context, q Query) error {
 		r.Columns = append(r.Columns, c)
 		return nil
 	}, &c.Name, &c.Type); err != nil {
-		return duckErr("describe the answer", err)
+		return stopped(ctx, duckErr("describe the answer", err))
 	}
 	return nil
 }
