@@ -58,7 +58,9 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(
 				return nil, memory, err
 			}
 			h, err := withNewColumns[R, P](t, history.Versions[R]{Rows: rows, Memory: memory}, added)
-			write := func(out io.Writer) (int64, error) { return parquet.Write(out, t.Table, parquet.Record(t, h.Rows)) }
+			write := func(out io.Writer) (int64, error) {
+				return parquet.Write(out, t.Table, parquet.Record(t, h.Rows))
+			}
 			return write, h.Memory, err
 		},
 		confirmed: func(d durable.Disk, path string, memory history.Memory, into history.Readings) error {

@@ -191,10 +191,10 @@ func TestCompareRows(t *testing.T) {
 			[]duck.View{whole}, schema.Version, `mart.days`},
 		"spend": {"UPDATE spend_daily SET source_id = 'x' WHERE account_id = 'beta'", nil, schema.Version,
 			"spend_daily holds other rows than its Parquet files"},
-		"a key twice": {"UPDATE spend_daily SET source_id = 'S000' WHERE account_id = 'acme' AND source_id = 'S001'", nil,
-			schema.Version, "spend_daily holds other rows than its Parquet files"},
-		"a table without files": {"INSERT INTO tracker_daily (account_id, report_date, campaign_id, source_id, _run_id) " +
-			"VALUES ('acme', DATE '2024-01-01', 'C1', 'S1', 'r')", nil, schema.Version,
+		"a key twice": {"UPDATE spend_daily SET source_id = 'S000' WHERE account_id = 'acme' AND source_id = 'S001'",
+			nil, schema.Version, "spend_daily holds other rows than its Parquet files"},
+		"a table without files": {"INSERT INTO tracker_daily (account_id, report_date, campaign_id, source_id, " +
+			"_run_id) VALUES ('acme', DATE '2024-01-01', 'C1', 'S1', 'r')", nil, schema.Version,
 			"tracker_daily holds other rows than its Parquet files"},
 		"campaigns": {"UPDATE int.campaign_spend SET campaign_id = 'x' WHERE account_id = 'beta'", nil,
 			schema.CampaignSpends.Since, "than spend_daily adds up to"},

@@ -62,7 +62,8 @@ func TestPull_KeepsACopyForReaders(t *testing.T) {
 		if _, err := load.Verify(t.Context(), dir, storeOptions(s.now), nil); !errors.Is(err, durable.ErrIsCopy) {
 			t.Errorf("verify: %v", err)
 		}
-		if run, err := manifest.LastRunThat(dir, "acme", func(*schema.Run) bool { return true }); err != nil || run == nil {
+		run, err := manifest.LastRunThat(dir, "acme", func(*schema.Run) bool { return true })
+		if err != nil || run == nil {
 			t.Errorf("last run: %v, %v", run, err)
 		}
 		s.publish(150, 200)
