@@ -46,17 +46,27 @@ func (s *Scratch) Exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// Texts returns the rows of a query as texts; NULL is empty.
-func (s *Scratch) Texts(ctx context.Context, query string) (rows [][]string, err error) {
+// Each calls a function with the names of a query's columns and then with each row, as texts; NULL is empty.
+func (s *Scratch) Each(ctx context.Context, query string, use func(row []string) error) error {
 	for values, err := range texts(ctx, s.conn, query) {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		row := make([]string, len(values))
 		for i, v := range values {
 			row[i] = v.V
 		}
-		rows = append(rows, row)
+		if err := use(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Texts returns the rows of a query as texts; NULL is empty.
+func (s *Scratch) Texts(ctx context.Context, query string) (rows [][]string, err error) {
+	if err = s.Each(ctx, query, func(row []string) error { rows = append(rows, row); return nil }); err != nil {
+		return nil, err
 	}
 	return rows[1:], nil // the first row holds the names of the columns
 }

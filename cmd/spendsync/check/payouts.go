@@ -53,7 +53,7 @@ func (c *checker) payouts(ctx context.Context, t *job.Trial) {
 func (c *checker) shows(f *payouts.File) {
 	name := "payouts " + filepath.Base(f.Path)
 	if f.Variable != "" {
-		c.warn(name, f.Variable, "a known tracker's headings are in it, which this declares (%s)", f.Remark)
+		c.warn(name, f.Variable, "a known tracker's headings are in it, which this declares")
 	}
 	if f.Rows != "" {
 		c.ok(name, "%s; %s", f.Columns, f.Rows)

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,13 +28,9 @@ const (
 	heldNote = "tracker.held."
 )
 
-// ownRun is a run that reads the operator's own files, without contacting the service.
+// ownRun is a run that reads the operator's own files.
 type ownRun struct {
-	Job
-	store   *load.Store
-	area    *load.Area
-	part    load.StagedChange
-	start   schema.Instant
+	*offline
 	found   manifest.OwnFiles
 	lines   int // lines of payouts that changed
 	changed int // days of exports that changed
@@ -46,40 +41,29 @@ type ownRun struct {
 //
 // A newer export of a day does not replace the stored day if it lacks stored rows or more than half of the stored
 // revenue: the file may be cut off, or the export capped. A person may accept the loss.
-func (j Job) TakeOwn(ctx context.Context) (*Result, error) {
-	r := &ownRun{Job: j, part: load.NewStagedChange(), start: schema.InstantOf(j.Now())}
-	var err error
-	if r.store, err = j.openStored(ctx); err != nil {
-		return nil, err
-	}
-	defer r.store.Close()
-	if r.area, err = r.store.Begin(j.RunID); err != nil {
-		return nil, err
-	}
-	defer r.area.Discard()
-	if err := r.read(ctx); err != nil {
-		return nil, err
-	}
-	res := &Result{Run: r.row(), Failures: len(r.found.Found)}
-	if res.Run.ExitCode != exit.OK {
-		res.Cause = exit.Advise(errors.New(res.Run.Message.V), "correct the file that is named, or accept its form by "+
-			"'spendsync repair accept'; the next sync reads it again")
-	}
-	if r.lines+r.changed == 0 && slices.Equal(r.found.Found, r.store.Account().Own.Found) {
-		return res, r.store.AppendRun(res.Run, nil)
-	}
-	r.part.Own, r.part.Seen = &r.found, map[string]manifest.Note{}
-	for _, f := range r.found.Found {
-		if f.Note != "" && f.Note != payouts.Remark && f.Size >= r.part.Seen[f.Note].Size {
-			r.part.Seen[f.Note] = manifest.Note{Message: f.Message, Size: f.Size}
+func (j Job) TakeOwn(ctx context.Context) (res *Result, err error) {
+	err = j.offline(ctx, func(o *offline) error {
+		r := &ownRun{offline: o}
+		if err := r.read(ctx); err != nil {
+			return err
 		}
-	}
-	_, err = r.store.Publish(ctx, load.Publication{Area: r.area, Changes: []load.StagedChange{r.part},
-		Record: func(o load.Preview) load.RunRecord {
-			res.Run.Published, res.Run.Generation = true, o.Generation
-			res.Run.Message = schema.Some(fmt.Sprintf("%s; published generation %d", res.Run.Message.V, o.Generation))
-			return load.RunRecord{Run: res.Run}
-		}})
+		res = &Result{Run: r.row(), Failures: len(r.found.Found)}
+		if res.Run.ExitCode != exit.OK {
+			res.Cause = exit.Advise(errors.New(res.Run.Message.V), "correct the file that is named, or accept its "+
+				"form by 'spendsync repair accept'; the next sync reads it again")
+		}
+		if r.lines+r.changed == 0 && slices.Equal(r.found.Found, r.store.Account().Own.Found) {
+			return r.store.AppendRun(res.Run, nil)
+		}
+		r.part.Own = &r.found
+		_, err := r.store.Publish(ctx, load.Publication{Area: r.area, Changes: []load.StagedChange{r.part},
+			Record: func(o load.Preview) load.RunRecord {
+				res.Run.Published, res.Run.Generation = true, o.Generation
+				res.Run.Message.V += fmt.Sprintf("; published generation %d", o.Generation)
+				return load.RunRecord{Run: res.Run}
+			}})
+		return err
+	})
 	return res, err
 }
 
@@ -108,7 +92,7 @@ func (r *ownRun) read(ctx context.Context) error {
 	}
 	if code := exit.Of(err); err != nil && ctx.Err() == nil && code != exit.Storage && code != exit.Damaged {
 		// The configuration is wrong, or a file is slow.
-		r.find(manifest.OwnFinding{Message: cli.OneLine(err.Error())})
+		r.found.Found = append(r.found.Found, manifest.OwnFinding{Message: cli.OneLine(err.Error())})
 		return nil
 	}
 	return err
@@ -116,34 +100,23 @@ func (r *ownRun) read(ctx context.Context) error {
 
 // stage stages the contents of the files, and records the problems found in them.
 func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
-	r.found.Inputs = own.Inputs
-	for _, f := range own.Findings {
-		r.find(f)
-	}
+	r.found = manifest.OwnFiles{Inputs: own.Inputs, Found: own.Findings}
 	for _, f := range own.Files {
 		_, counts, _ := strings.Cut(f.Rows, "; ")
 		r.Log.Info("read your own file", "file", f.Path, "rows", counts)
 	}
-	for i := range own.Refused {
-		own.Refused[i].AccountID = r.Account
-	}
 	r.part.Refused = &manifest.Sightings[schema.RefusedRow]{Rows: own.Refused,
 		Looked: func(row *schema.RefusedRow) bool { return row.Stream == "tracker" }}
 	for _, d := range own.Days {
-		if err := cmp.Or(ctx.Err(), r.stageDay(d)); err != nil {
+		rows, err := own.Rows(ctx, d.Day)
+		if err == nil {
+			err = r.stageDay(d, rows)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return r.stagePayouts(own.Payouts)
-}
-
-// find records a problem. A problem ends every run with exit code 4 until it is corrected or accepted. A remark does
-// not affect the exit code, and is logged once.
-func (r *ownRun) find(is manifest.OwnFinding) {
-	r.found.Found = append(r.found.Found, is)
-	if is.Note == payouts.Remark && !slices.Contains(r.store.Account().Own.Found, is) {
-		r.Log.Warn(is.Message)
-	}
 }
 
 // accepts reports whether a finding does not affect the exit code: it is a remark, or a person has accepted it.
@@ -154,45 +127,49 @@ func (r *ownRun) accepts(f manifest.OwnFinding) bool {
 // OwnFiles is the name in the ledger for a run that reads the operator's own files.
 const OwnFiles = "payouts"
 
-// row returns the run's line in the ledger.
+// row returns the run's line in the ledger. It logs new remarks, and stages notes about the other problems. A problem
+// ends every run with exit code 4 until it is corrected or accepted.
 func (r *ownRun) row() schema.Run {
-	code, text := exit.OK, ""
+	code, text, notes := exit.OK, "", map[string]manifest.Note{}
 	for _, f := range r.found.Found {
-		if r.accepts(f) {
-			continue
+		if f.Note == payouts.Remark && !slices.Contains(r.store.Account().Own.Found, f) {
+			r.Log.Warn(f.Message)
 		}
-		code, text = exit.Partial, text+f.Message
-		if f.Note != "" {
-			text += " ('spendsync repair accept " + f.Note + "' accepts that)"
+		how := ""
+		if f.Note != "" && f.Note != payouts.Remark {
+			how = " ('spendsync repair accept " + f.Note + "' accepts that)"
+			if f.Size >= notes[f.Note].Size {
+				notes[f.Note] = manifest.Note{Message: f.Message, Size: f.Size}
+			}
 		}
-		text += "; "
+		if !r.accepts(f) {
+			code, text = exit.Partial, text+f.Message+how+"; "
+		}
 	}
-	row := endOf(r.Job, OwnFiles, r.start.Time(), code, fmt.Sprintf("%sof your own files %s and %s of payouts changed",
+	r.part.Seen = notes
+	row := endOf(r.Job, OwnFiles, r.start, code, fmt.Sprintf("%sof your own files %s and %s of payouts changed",
 		text, cli.Count(r.changed, "day"), cli.Count(r.lines, "line")))
 	row.DaysChanged = int64(r.changed)
 	return row
 }
 
 // stageDay stages a day of the exports in place of the stored day, if the two differ.
-func (r *ownRun) stageDay(d payouts.Day) error {
+func (r *ownRun) stageDay(d payouts.Day, rows []schema.TrackerDay) error {
 	stored, err := load.StoredTracker(r.store, d.Day)
-	if err != nil {
-		return err
-	}
-	rows, err := d.Rows()
 	if err != nil {
 		return err
 	}
 	if why, percent := loss(stored, rows, d.Lost); why != "" {
 		form := heldNote + d.Day.String()
-		r.find(manifest.OwnFinding{Note: form, Size: percent, Message: fmt.Sprintf("%s would lose %s by %s: the "+
-			"stored day stands, for the export may be cut or capped", d.Day, why, d.Files)})
+		r.found.Found = append(r.found.Found, manifest.OwnFinding{Note: form, Size: percent,
+			Message: fmt.Sprintf("%s would lose %s by %s: the stored day stands, for the export may be cut or capped",
+				d.Day, why, d.Files)})
 		if !r.store.Account().Accepts(form, percent) {
 			return nil
 		}
 	}
 	differs, err := load.PutTracker(r.store, r.area, &r.part, d.Day, stored, rows,
-		load.TrackerFile{Name: d.Files, ReadAt: r.start})
+		load.TrackerFile{Name: d.Files, ReadAt: schema.InstantOf(r.start)})
 	if differs {
 		r.changed++
 	}
@@ -232,8 +209,9 @@ func (r *ownRun) stagePayouts(payouts []schema.Payout) error {
 	if err != nil {
 		return err
 	}
-	o := history.Observation[schema.Payout]{At: r.start, RunID: r.RunID, Patience: schema.PayoutHistory.Patience,
-		Absence: func(*schema.Payout) history.Absence { return history.Gone },
+	o := history.Observation[schema.Payout]{At: schema.InstantOf(r.start), RunID: r.RunID,
+		Patience: schema.PayoutHistory.Patience,
+		Absence:  func(*schema.Payout) history.Absence { return history.Gone },
 		// Each reading of the file confirms all lines of the file.
 		Confirmed: func(*schema.Payout) schema.Instant { return h.Memory.ObservedAt }}
 	for _, row := range payouts {
@@ -245,8 +223,5 @@ func (r *ownRun) stagePayouts(payouts []schema.Payout) error {
 		return err
 	}
 	r.lines = int(st.FirstSeen + st.Versions + st.Deleted + st.Restored)
-	if !st.Changed {
-		return load.PutMemory(r.store, r.area, &r.part, schema.PayoutHistory, next.Memory)
-	}
 	return load.PutHistory(r.store, r.area, &r.part, schema.PayoutHistory, next)
 }

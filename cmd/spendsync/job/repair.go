@@ -52,15 +52,20 @@ func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(na
 	})
 }
 
-// offlineRun is a run that publishes without contacting the service.
-type offlineRun struct {
+// offline is a run that does not contact the service.
+type offline struct {
 	Job
+	start time.Time
+	store *load.Store
+	area  *load.Area
+	part  load.StagedChange // everything but days of the report
+}
+
+// offlineRun is a repair.
+type offlineRun struct {
+	*offline
 	command string
-	start   time.Time
-	store   *load.Store
-	area    *load.Area
 	names   func() map[string]string // of campaigns
-	part    load.StagedChange        // the change of notes
 	days    []load.StagedChange
 
 	replayed, changed, skipped int
@@ -68,6 +73,21 @@ type offlineRun struct {
 	released                   []schema.Date // days proven by their replies in quarantine
 	findings                   []finding
 	accepted                   string // describes what was accepted; empty: nothing, and the DuckDB file is rebuilt
+}
+
+// offline opens the store of an account that has been published before, and calls a function that works on it.
+func (j Job) offline(ctx context.Context, work func(*offline) error) error {
+	store, err := j.openStored(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	area, err := store.Begin(j.RunID)
+	if err != nil {
+		return err
+	}
+	defer area.Discard()
+	return work(&offline{Job: j, start: j.Now(), store: store, area: area, part: load.NewStagedChange()})
 }
 
 // openStored opens the store of an account that has been published before.
@@ -90,39 +110,31 @@ func (j Job) openStored(ctx context.Context) (*load.Store, error) {
 
 // repair opens the store, does the work, and publishes a generation. It rebuilds the DuckDB file from nothing, unless
 // the work accepted something.
-func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) error) (*Result, error) {
-	store, err := j.openStored(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	m := &offlineRun{Job: j, command: command, start: j.Now(), store: store, names: storedNames(store),
-		part: load.NewStagedChange()}
-	if m.area, err = store.Begin(j.RunID); err != nil {
-		return nil, err
-	}
-	defer m.area.Discard()
-	if err := work(m); err != nil {
-		return nil, err
-	}
-	var row schema.Run
-	m.part.Since = ReachFrom(m.start)
-	_, err = store.Publish(ctx, load.Publication{Area: m.area, Changes: append(m.days, m.part),
-		Repair: m.accepted == "",
-		Record: func(o load.Preview) load.RunRecord {
-			row = m.row(o)
-			return load.RunRecord{Run: row}
-		}})
-	if err != nil {
-		return nil, err
-	}
-	for _, day := range m.released {
-		if err := m.store.Quarantine().Remove(day); err != nil {
-			m.Log.Warn("a day that is published could not be removed from quarantine", "day", day.String(),
-				"error", err)
+func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) error) (res *Result, err error) {
+	err = j.offline(ctx, func(o *offline) error {
+		m := &offlineRun{offline: o, command: command, names: storedNames(o.store)}
+		if err := work(m); err != nil {
+			return err
 		}
-	}
-	return &Result{Run: row, Failures: len(m.findings)}, nil
+		m.part.Since = ReachFrom(m.start)
+		_, err := m.store.Publish(ctx, load.Publication{Area: m.area, Changes: append(m.days, m.part),
+			Repair: m.accepted == "",
+			Record: func(o load.Preview) load.RunRecord {
+				res = &Result{Run: m.row(o), Failures: len(m.findings)}
+				return load.RunRecord{Run: res.Run}
+			}})
+		if err != nil {
+			return err
+		}
+		for _, day := range m.released {
+			if err := m.store.Quarantine().Remove(day); err != nil {
+				m.Log.Warn("a day that is published could not be removed from quarantine", "day", day.String(),
+					"error", err)
+			}
+		}
+		return nil
+	})
+	return res, err
 }
 
 // row returns the repair's line in the ledger.

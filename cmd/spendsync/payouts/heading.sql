@@ -70,7 +70,7 @@ SELECT 'columns ' || string_agg(name, ', ' ORDER BY pos) || '; declared are ' ||
 -- The columns of an export that look like states of conversions, or like revenue, and that nobody declared.
 CREATE OR REPLACE TEMP VIEW undeclared AS
 SELECT string_agg(name, ', ' ORDER BY pos) AS undeclared FROM name, heading
-WHERE is_export AND pos NOT IN (SELECT pos FROM declared)
+WHERE pos NOT IN (SELECT pos FROM declared)
     AND (regexp_full_match(plain(name), '(approved?|confirmed|accepted|held|(on_)?hold|pending|refused|rejected|'
         || 'declined|cancell?ed|trash|reversed|chargebacks?)(_(conversions|leads|sales))?')
         OR NOT list_contains(has, 'revenue')
@@ -98,6 +98,12 @@ FROM (
     WHERE o.of = 'export' AND o.name IN ('campaign', 'source'))
 WHERE (SELECT is_export FROM heading) GROUP BY no HAVING bool_and(heading IS NOT NULL)
 ORDER BY count(*) DESC, no LIMIT 1;
+
+-- All about the heading.
+CREATE OR REPLACE TEMP VIEW outcome AS
+SELECT tab, line, is_export AND lacks IS NULL AS is_export, columns, if(why IS NULL, NULL, variable) AS variable,
+    why || coalesce('; declare ' || variable || ' for ' || remark, '') AS why
+FROM heading, unreadable, shown_columns LEFT JOIN suggestion ON true;
 
 -- Why a column has no ID of the account.
 CREATE OR REPLACE TEMP VIEW seems AS

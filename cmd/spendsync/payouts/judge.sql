@@ -1,6 +1,7 @@
--- Judges the rows of one file. raw has its declared cells, by the columns that they are for; file, unit and is_export
--- are variables.
+-- Judges the rows of one file. raw has its declared cells, by the columns that they are for; file and unit are
+-- variables.
 
+SET VARIABLE is_export = (SELECT is_export FROM heading);
 SET VARIABLE title = (SELECT map_from_entries(list((target, title))) FROM (
     SELECT target, 'column ' || string_agg(quoted(heading), ' and ' ORDER BY pos) || ': ' AS title
     FROM declared GROUP BY target));

@@ -5,11 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,7 +18,6 @@ import (
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/load/duck"
-	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -43,14 +40,14 @@ const engineMemory = "64MiB"
 
 // Own contains the operator's own numbers. The caller must close it.
 type Own struct {
-	Inputs   string          // hash of the files' content, of the columns and the campaigns
+	Inputs   string          // hash of everything that the result depends on
 	Payouts  []schema.Payout // nil if there is no file of payouts, or the file cannot be used
 	Days     []Day           // of the exports, in order
 	Files    []*File
 	Findings []manifest.OwnFinding // while they are neither corrected nor accepted, a run ends with exit 4
-	Refused  []schema.RefusedRow   // the rows that were set aside, without account and run
+	Refused  []schema.RefusedRow   // the rows that were set aside
 
-	folder *durable.Scratch // has a file for each day
+	db *duck.Scratch // has the rows of the files
 }
 
 // Remark is the form (the kind) of a finding that does not end a run with exit 4.
@@ -59,7 +56,6 @@ const Remark = "remark"
 // File is one file, with the result of reading it.
 type File struct {
 	Path     string
-	Modified time.Time
 	IsExport bool
 	// Columns has the columns of the heading, and the declared columns in the syntax of the variable. It is empty if
 	// the file was not read.
@@ -68,16 +64,16 @@ type File struct {
 	// Variable is the value of the variable that would declare a known tracker's heading. It is empty if no tracker is
 	// recognized, or its columns are declared.
 	Variable string
-	Remark   string // a remark on that tracker
-	Wrong    error  // why nothing of the file is used; nil if the file is used
+
+	modified time.Time
+	size     int64
 }
 
-// reader holds the options, the declared columns, the result and the scratch database while the files are read once.
+// reader holds the options, the declared columns and the result while the files are read once.
 type reader struct {
 	Options
 	declaration
 	*Own
-	db *duck.Scratch
 }
 
 // files has the SQL statements and two tables. columns.csv lists our columns and, for each, the headings that are
@@ -107,21 +103,18 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 	if r.Inputs = o.inputs(r.Files); r.Inputs == o.Last {
 		return nil, nil
 	}
-	if r.folder, err = durable.MakeScratch(o.TempDir); err != nil {
+	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: engineMemory, Threads: 1, TempDir: o.TempDir},
+		o.Warehouse); err != nil {
 		return nil, err
 	}
-	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: engineMemory, Threads: 1, TempDir: r.folder.Dir},
-		o.Warehouse); err == nil {
-		err = errors.Join(r.take(ctx), r.db.Close())
-	}
-	if err != nil {
+	if err = r.take(ctx); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r.Own, nil
 }
 
 // Close removes the temporary files.
-func (o *Own) Close() error { return o.folder.Remove() }
+func (o *Own) Close() error { return o.db.Close() }
 
 // take reads and judges the files, and then combines their rows.
 func (r *reader) take(ctx context.Context) error {
@@ -130,61 +123,44 @@ func (r *reader) take(ctx context.Context) error {
 	}
 	isBroken := false // whether a file that may contain payouts cannot be used
 	for id, f := range r.Files {
-		var err error
-		if f.Wrong, err = r.readFile(ctx, f, id); err != nil {
-			return err
-		}
-		if f.Wrong != nil {
+		err, wrong := r.readFile(ctx, f, id), fault{}
+		if errors.As(err, &wrong) {
 			isBroken = isBroken || !f.IsExport
-			r.find("", 0, f.Path+": "+f.Wrong.Error())
+			r.find("", 0, f.Path+": "+wrong.Error())
+		} else if err != nil {
+			return err
 		}
 	}
 	if err := r.db.Exec(ctx, embedded("take.sql")); err != nil {
 		return err
 	}
 	days, err := r.db.Texts(ctx, "SELECT day - DATE '1970-01-01', files, lost FROM given")
-	if err != nil {
-		return err
-	}
 	for _, d := range days {
-		day := Day{Day: schema.Date(atoi(d[0])), Files: d[1], Lost: atoi(d[2])}
-		if day.path, err = r.save(ctx, schema.TrackerDaily.Table, day.Day.String(), fmt.Sprintf(`SELECT
-			day AS report_date, campaign AS campaign_id, source AS source_id, clicks, conversions, approved, held,
-			refused, amount AS revenue FROM line WHERE is_export AND day = DATE '%s'
-			ORDER BY ALL`, day.Day)); err != nil {
-			return err
-		}
-		r.Days = append(r.Days, day)
+		r.Days = append(r.Days, Day{Day: schema.Date(atoi(d[0])), Files: d[1], Lost: atoi(d[2])})
 	}
-	if !isBroken {
-		r.Payouts, err = rows(ctx, r, schema.PayoutHistory, `SELECT day AS from_date, until AS to_date,
-			campaign AS campaign_id, creative AS creative_id, source AS source_id, amount AS payout FROM payout_line
-			WHERE NOT EXISTS (FROM payout_wrong) ORDER BY day, file, n`)
+	if !isBroken && err == nil {
+		r.Payouts, err = rows(ctx, r.Own, schema.PayoutHistory, "FROM payout_row")
 	}
 	var failed error
-	r.Refused, failed = rows(ctx, r, schema.RefusedRows, `SELECT 'tracker' AS stream, file + 1 AS page,
-		n AS row_number, coalesce(day, getvariable('today')) AS report_date, why AS reason, raw FROM set_aside`)
+	r.Refused, failed = rows(ctx, r.Own, schema.RefusedRows, "FROM refused_row")
 	return errors.Join(err, failed, r.findAll(ctx, "", "FROM finding"))
 }
 
-// save writes the rows of a query to a Parquet file of a table. Columns that the query lacks stay empty.
-func (r *reader) save(ctx context.Context, t *schema.Table, name, query string) (path string, err error) {
+// Rows returns all rows of a day of the exports, in key order.
+func (o *Own) Rows(ctx context.Context, day schema.Date) ([]schema.TrackerDay, error) {
+	return rows(ctx, o, schema.TrackerDaily, fmt.Sprintf("FROM export_row WHERE report_date = DATE '%s' ORDER BY ALL",
+		day))
+}
+
+// rows returns the rows of a query as rows of a table. Columns that the query lacks stay empty.
+func rows[R any](ctx context.Context, o *Own, t schema.TableOf[R], query string) ([]R, error) {
 	var none []string
 	for _, c := range t.Columns {
 		none = append(none, "NULL AS "+schema.Quote(c.Name))
 	}
-	written, path := filepath.Join(r.db.Dir, name), filepath.Join(r.folder.Dir, name)
-	if err = r.db.Exec(ctx, fmt.Sprintf("COPY (SELECT %s WHERE false UNION ALL BY NAME (%s)) TO %s (FORMAT parquet)",
-		strings.Join(none, ", "), query, schema.QuoteText(written))); err != nil {
-		return "", err
-	}
-	return path, os.Rename(written, path)
-}
-
-// rows returns the rows of a query as rows of a table.
-func rows[R any](ctx context.Context, r *reader, t schema.TableOf[R], query string) ([]R, error) {
-	path, err := r.save(ctx, t.Table, "rows", query)
-	if err != nil {
+	path := filepath.Join(o.db.Dir, "rows")
+	if err := o.db.Exec(ctx, fmt.Sprintf("COPY (SELECT %s WHERE false UNION ALL BY NAME (%s)) TO %s (FORMAT parquet)",
+		strings.Join(none, ", "), query, schema.QuoteText(path))); err != nil {
 		return nil, err
 	}
 	return parquet.ReadRows(path, t)
@@ -215,7 +191,8 @@ func (r *reader) tell(ctx context.Context) error {
 		"dir": r.db.Dir} {
 		statements = append(statements, "SET VARIABLE "+name+" = "+schema.QuoteText(value))
 	}
-	statements = append(statements, embedded("cells.sql"), embedded("tables.sql"))
+	statements = append(statements, embedded("cells.sql"), embedded("tables.sql"),
+		"CREATE TEMP TABLE raw (n BIGINT, bad VARCHAR, "+strings.Join(targets, " VARCHAR, ")+" VARCHAR)")
 	if r.Warehouse != "" {
 		statements = append(statements, embedded("account.sql"))
 	}
@@ -232,30 +209,24 @@ func (o Options) expand() (all []*File) {
 		for _, path := range found {
 			f := &File{Path: path}
 			if info, err := os.Stat(path); err == nil {
-				f.Modified = info.ModTime()
+				f.modified, f.size = info.ModTime(), info.Size()
 			}
 			all = append(all, f)
 		}
 	}
 	slices.SortFunc(all, func(a, b *File) int {
-		return cmp.Or(a.Modified.Compare(b.Modified), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(a.modified.Compare(b.modified), cmp.Compare(a.Path, b.Path))
 	})
 	return slices.CompactFunc(all, func(a, b *File) bool { return a.Path == b.Path })
 }
 
-// inputs returns a hash of the content of the files in order, of the columns and of the campaigns.
+// inputs returns a hash of the columns, the campaigns, and the files' sizes and times of modification.
 func (o Options) inputs(all []*File) string {
-	h := sha256.New()
-	fmt.Fprintln(h, o.Columns, slices.Sorted(maps.Keys(o.Campaigns)))
+	text := fmt.Sprintln(o.Columns, slices.Sorted(maps.Keys(o.Campaigns)))
 	for _, f := range all {
-		in, err := cli.OpenFile(f.Path, MaxSize)
-		if err == nil {
-			_, err = io.Copy(h, in)
-			err = errors.Join(err, in.Close())
-		}
-		fmt.Fprintln(h, f.Path, err)
+		text += fmt.Sprintln(f.Path, f.size, f.modified.UnixNano())
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
 // Day is one day of the exports.
@@ -263,13 +234,6 @@ type Day struct {
 	Day   schema.Date
 	Files string // names of the files that have rows of the day, without their folders
 	Lost  int    // number of rows that an older file has and the newest file lacks
-
-	path string // file with the rows
-}
-
-// Rows returns all rows of the day in key order.
-func (d Day) Rows() ([]schema.TrackerDay, error) {
-	return parquet.ReadRows(d.path, schema.TrackerDaily)
 }
 
 // atoi returns the value of a whole number from DuckDB; NULL is 0.

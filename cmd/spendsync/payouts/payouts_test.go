@@ -85,7 +85,7 @@ func readAll(t *testing.T, o Options) (g got) {
 	}
 	g.Own = own
 	for _, d := range own.Days {
-		rows, err := d.Rows()
+		rows, err := own.Rows(t.Context(), d.Day)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,15 +35,14 @@ const (
 
 // table is a file, or a sheet of a workbook, as records of texts.
 type table struct {
-	each    eachRecord // for Parquet, only the first records
-	unit    string     // the word for a record in messages: line, or row for a workbook or Parquet
-	comma   string     // separates the values of a text file; empty: not a text file
-	parquet string     // path of the copy of a Parquet file; empty: not a Parquet file
-	zero    string     // the day from which a number of days is counted; empty: the usual day of spreadsheets
+	each  eachRecord
+	unit  string // the word for a record in messages: line, or row for a workbook or Parquet
+	comma string // separates the values of a text file; empty: not a text file
+	zero  string // the day from which a number of days is counted; empty: the usual day of spreadsheets
 }
 
-// eachRecord calls a function with each record and its line number, which starts at 1, until the function returns an
-// error. The cells are only valid during the call.
+// eachRecord calls a function with each record and its line number, until the function returns an error. The first line
+// has the number 1; the names of a Parquet file's columns have 0. The cells are only valid during the call.
 type eachRecord func(use func(line int, cells []string) error) error
 
 // others lists files that are not tables: their first bytes, and what to do instead.
@@ -86,12 +85,20 @@ func (r *reader) unpack(ctx context.Context, from, path string) (tables []table,
 		}
 		decoded = transform.NewReader(content, r.decoder(start))
 	}
-	if err = copyTo(path, decoded); err != nil {
+	out, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	n, err := io.Copy(out, io.LimitReader(decoded, MaxSize))
+	if err = errors.Join(err, out.Close()); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
+	}
+	if n == MaxSize {
+		return nil, fmt.Errorf("more than %d bytes are in it", MaxSize)
 	}
 	switch {
 	case isParquet:
-		return r.parquet(ctx, path)
+		return []table{{each: r.parquet(ctx, path), unit: "row"}}, nil
 	case isZIP:
 		return r.workbook(path)
 	}
@@ -99,18 +106,6 @@ func (r *reader) unpack(ctx context.Context, from, path string) (tables []table,
 		tables = append(tables, table{each: text(path, comma), unit: "line", comma: string(comma)})
 	}
 	return tables, nil
-}
-
-func copyTo(path string, content io.Reader) error {
-	out, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	n, err := io.Copy(out, io.LimitReader(content, MaxSize))
-	if err == nil && n == MaxSize {
-		err = fmt.Errorf("more than %d bytes are in it", MaxSize)
-	}
-	return errors.Join(err, out.Close())
 }
 
 // checkText returns an error that names the type of a file if the file is not text.
@@ -175,15 +170,23 @@ func text(path string, comma rune) eachRecord {
 	}
 }
 
-// parquet returns a table with the first rows of a Parquet file as text.
-func (r *reader) parquet(ctx context.Context, path string) ([]table, error) {
-	if err := r.db.Exec(ctx, fmt.Sprintf("COPY (SELECT of_parquet(COLUMNS(*)) FROM read_parquet(%s, "+
-		"hive_partitioning = false) LIMIT %d) TO %s (FORMAT csv, HEADER)", schema.QuoteText(path), maxAbove,
-		schema.QuoteText(path+".csv"))); err != nil {
-		text, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, fmt.Errorf("its Parquet is damaged: %s", text)
+// parquet returns the rows of a Parquet file as texts, after the names of its columns.
+func (r *reader) parquet(ctx context.Context, path string) eachRecord {
+	return func(use func(line int, cells []string) error) error {
+		n := -1
+		var stopped error
+		err := r.db.Each(ctx, "SELECT of_parquet(COLUMNS(*)) FROM read_parquet("+schema.QuoteText(path)+
+			", hive_partitioning = false)", func(cells []string) error {
+			n++
+			stopped = use(n, cells)
+			return stopped
+		})
+		if err != nil && stopped == nil {
+			text, _, _ := strings.Cut(err.Error(), "\n")
+			return fault{fmt.Errorf("its Parquet is damaged: %s", text)}
+		}
+		return err
 	}
-	return []table{{each: text(path+".csv", ','), unit: "row", parquet: path}}, nil
 }
 
 // workbook returns the sheets of a workbook.
@@ -216,22 +219,28 @@ func sheetRows(book *excelize.File, sheet string) eachRecord {
 		if err != nil { // the sheet is a chart
 			return nil
 		}
+		defer stored.Close()
 		shown, err := book.Rows(sheet)
-		for n := 1; err == nil && stored.Next() && shown.Next(); n++ {
-			var cells, texts []string
-			if cells, err = stored.Columns(); err == nil {
-				texts, err = shown.Columns(excelize.Options{})
+		if err != nil {
+			return fault{err}
+		}
+		defer shown.Close()
+		for n := 1; stored.Next() && shown.Next(); n++ {
+			cells, err := stored.Columns()
+			texts, failed := shown.Columns(excelize.Options{})
+			if err = errors.Join(err, failed); err != nil {
+				return fault{err}
 			}
 			for i := range min(len(cells), len(texts)) {
 				if !shows(texts[i], cells[i]) {
 					cells[i] += shownAs + texts[i]
 				}
 			}
-			if err == nil {
-				err = use(n, cells)
+			if err = use(n, cells); err != nil {
+				return err
 			}
 		}
-		return errors.Join(err, stored.Error(), stored.Close(), shown.Close())
+		return stored.Error()
 	}
 }
 

@@ -41,6 +41,20 @@ CREATE TEMP VIEW payout_wrong AS
 SELECT twice AS text FROM payout_line WHERE twice IS NOT NULL UNION ALL
 SELECT 'more than 100000 lines of payouts, which is the limit' FROM payout_line HAVING count(*) > 100000;
 
+-- The rows to store.
+CREATE TEMP VIEW payout_row AS
+SELECT day AS from_date, until AS to_date, campaign AS campaign_id, creative AS creative_id, source AS source_id,
+    amount AS payout
+FROM payout_line WHERE NOT EXISTS (FROM payout_wrong) ORDER BY day, file, n;
+CREATE TEMP VIEW export_row AS
+SELECT day AS report_date, campaign AS campaign_id, source AS source_id, clicks, conversions, approved, held, refused,
+    amount AS revenue
+FROM line WHERE is_export;
+CREATE TEMP VIEW refused_row AS
+SELECT getvariable('account') AS account_id, 'tracker' AS stream, file + 1 AS page, n AS row_number,
+    coalesce(day, getvariable('today')) AS report_date, why AS reason, raw
+FROM set_aside;
+
 -- What is wrong with the files together, with the form and size of what can be accepted.
 CREATE TEMP VIEW finding AS
 SELECT '' AS form, 0 AS size, string_agg(text, '; ') AS message FROM (FROM payout_wrong LIMIT 20) HAVING count(*) > 0

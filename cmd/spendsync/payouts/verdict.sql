@@ -62,7 +62,7 @@ SELECT CASE WHEN refused > 0 THEN first_cause
 FROM (SELECT *, (SELECT text FROM cause LIMIT 1) AS first_cause FROM tally);
 
 -- What is wrong with an export that is taken, with its form and size in percent.
-CREATE OR REPLACE TEMP VIEW file_finding AS
+CREATE OR REPLACE TEMP VIEW odd AS
 SELECT 'tracker.set-aside' AS form, ceil(100 * unread / mine) AS size, (SELECT string_agg(text, '; ') FROM cause)
     || '; set aside are ' || unread || ' of ' || mine || ' rows of this account' AS message
 FROM tally WHERE unread > 0
@@ -70,6 +70,8 @@ UNION ALL
 SELECT 'tracker.no-source', ceil(100 * unsourced / (fit + unsourced)), unsourced
     || ' rows without a campaign or a source are set aside: they may add up the other ' || fit
 FROM tally WHERE unsourced > 0
+UNION ALL
+SELECT 'remark', 0, 'not declared, and so not read: ' || undeclared FROM undeclared WHERE undeclared IS NOT NULL
 UNION ALL
 SELECT 'remark', 0, title(name) || if(numbers = 0, 'no row has a number: it is empty, or has formulas without results',
     lacking || ' rows with conversions have no amount, which is unknown there')
@@ -91,3 +93,12 @@ CREATE OR REPLACE TEMP VIEW shown_rows AS
 SELECT 'the first rows are stored as ' || coalesce((SELECT string_agg(text, ' and ') FROM first_line), '') || '; of '
     || rows || if(rows = 1, ' row', ' rows') || ' fit ' || fit || if(getvariable('is_export'), ', ' || misfits
     || ' do not, ' || others || ' are of other campaigns, ' || totals || ' add others up', '') AS rows FROM tally;
+
+-- The verdict in words. Rows that are not taken leave line.
+CREATE OR REPLACE TEMP TABLE decided AS SELECT why, rows FROM verdict, shown_rows;
+CREATE OR REPLACE TEMP TABLE file_finding AS
+SELECT odd.* FROM odd, decided WHERE why IS NULL AND getvariable('is_export');
+INSERT INTO set_aside SELECT file, n, day, judged.why, raw FROM judged, decided
+WHERE decided.why IS NULL AND class = 'unread' ORDER BY n LIMIT 50;
+DELETE FROM line USING decided
+WHERE file = getvariable('file') AND NOT (decided.why IS NULL AND class IN ('fit', 'unknown'));
