@@ -20,7 +20,7 @@ const (
 	currencyWords = `currency|валюта|währung|devise|moneda|valuta`
 	signs         = `[¢-¥₠-⃀฿﷼￠￡￥￦]|元|円|원`
 	// foreignCurrency matches a currency other than US dollars in a text.
-	foreignCurrency = `(?:^|[^a-z])(` + codes + `|(?:ca?|au?|nz|hk|s|r|mx)\$)(?:[^a-z]|$)|(` + signs + `)`
+	foreignCurrency = `(?:^|[^a-z])(` + codes + `|(?:ca?|au?|nz|hk|s|r|mx|k)\$)(?:[^a-z]|$)|(` + signs + `)`
 	// inCurrency matches a currency at the end of a heading.
 	inCurrency = `([\s_]*[(\[,]?\s*(us\$|\$|` + signs + `)|[\s_(\[,]+(in[\s_]+)?(usd|` + codes + `))\s*[)\]]?$`
 )

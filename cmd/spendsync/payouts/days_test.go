@@ -148,17 +148,24 @@ func TestRead_ReadsAgainWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestRead_ComparesCounts: if counts differ much from the service's counts, this is a finding that can be accepted.
+// TestRead_ComparesCounts: if counts differ much from the service's counts, this is a finding that can be accepted. The
+// service counts 1000 clicks on November 20, and 300 on November 18.
 func TestRead_ComparesCounts(t *testing.T) {
-	for clicks, want := range map[int]string{101: "", 49: "tracker.far-clicks 51", 160: "tracker.far-clicks 160"} {
-		got := readAll(t, Options{Paths: []string{write(t, "day,campaign,source,clicks\n"+
-			fmt.Sprintf("2026-11-20,C2000000002,S1,%d\n", 10*clicks))}})
+	for rows, want := range map[string]string{
+		"2026-11-20,C2000000002,S1,1010\n": "", "2026-11-20,C2000000002,S1,490\n": "tracker.far-clicks 51",
+		"2026-11-20,C2000000002,S1,1600\n": "tracker.far-clicks 160",
+		"2026-11-18,C2000000002,S1,900\n":  "", // too few clicks to judge
+		"2026-11-18,C2000000002,S1,9000\n": "tracker.far-clicks 3000",
+		// A day that is wrong beside one that is right.
+		"2026-11-20,C2000000002,S1,800\n2026-11-18,C2000000002,S1,1050\n": "tracker.far-clicks 350",
+	} {
+		got := readAll(t, Options{Paths: []string{write(t, "day,campaign,source,clicks\n"+rows)}})
 		is := ""
 		for _, f := range got.Findings {
-			is = fmt.Sprint(f.Note, " ", f.Size)
+			is += fmt.Sprint(f.Note, " ", f.Size)
 		}
-		if is != want || len(got.days) != 1 {
-			t.Errorf("%d clicks of 1000: %s, want %s", 10*clicks, is, want)
+		if is != want || len(got.days) != strings.Count(rows, "\n") {
+			t.Errorf("%s: %s, want %s", rows, got.said(), want)
 		}
 	}
 }

@@ -87,6 +87,8 @@ var samples = map[string]sample{
 	"currencies/in a heading in Russian": {content: "День,Sub ID 1,Sub ID 2,Клики,\"Доход, руб.\"\n" +
 		"2026-11-25,S1004,C2000000004,9,3675\n", columns: "day=День,campaign=Sub ID 2,source=Sub ID 1,clicks=Клики," +
 		`revenue="Доход, руб."`, finding: `"Доход, руб." is in РУБ`},
+	"currencies/in thousands": {content: strings.Replace(head, "revenue", `"Revenue, K$"`, 1) + good,
+		columns: `day=date,campaign=campaign_id,source=source_id,revenue="Revenue, K$"`, finding: `"Revenue, K$" is in K$`},
 	"currencies/in a heading in Polish": {content: strings.Replace(head, "revenue", "Przychód zł", 1) + good,
 		columns: "day=date,campaign=campaign_id,source=source_id,revenue=Przychód zł",
 		finding: `"Przychód zł" is in ZŁ`},
@@ -231,6 +233,12 @@ var samples = map[string]sample{
 		columns: "dates=MM/DD/YYYY", finding: `some days are a spreadsheet's and some texts such as "11/19/2026"`},
 	"misfits/says how many": {content: head + good + "\"Showing first 1 of 1,257 rows\",,,,,\n",
 		finding: `line 3: "showing first 1 of 1,257 rows": rows are missing`},
+	"misfits/says that there are more": {content: head + good + "Only the top 100 sources are shown\n",
+		finding: `line 3: "only the top 100 sources are shown": rows are missing`},
+	"misfits/says that rows are limited": {content: "Export limited to 100 rows, upgrade your plan\n" + head + good,
+		finding: `line 1: "export limited to 100 rows upgrade your plan": rows are missing`},
+	"misfits/few sources are near by chance": {content: head + "2026-11-25,C2000000004,1004,1,2,3\n" +
+		strings.Repeat("2026-11-25,C2000000004,777,1,2,3\n", 9), finding: `"source_id" seems to be the tracker's own`},
 	"misfits/another heading": {content: head + good + "date,campaign_id,source_id,conversions,clicks,revenue\n" + good,
 		finding: "line 3: it is another heading than the one above"},
 	"misfits/another amount": {content: head + good + "date,campaign_id,source_id,clicks,conversions,Revenue (EUR)\n" +
@@ -250,6 +258,8 @@ var samples = map[string]sample{
 		finding: `column "revenue": 1 rows with conversions have no amount`},
 
 	"totals/in a word": {content: head + good + ",,Totals (1 row),1500,20,240.30\n", rows: aRow},
+	"totals/all sources in German": {content: head + good + "2026-11-25,C2000000004,Alle,1500,20,240.30\n", rows: aRow,
+		finding: "1 rows without a campaign or a source are set aside"},
 	"totals/all sources": {content: head + good + "2026-11-25,C2000000004,All sources,1500,20,240.30\n", rows: aRow,
 		finding: "1 rows without a campaign or a source are set aside"},
 	"undeclared/revenue": {content: strings.Replace(head, "revenue", "Earnings", 1) + good,

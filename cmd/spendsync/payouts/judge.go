@@ -161,10 +161,11 @@ func (h heading) writeCells(w *csv.Writer) error {
 }
 
 var (
-	// aPart matches a note such as "first 500 rows of 1257".
-	aPart = regexp.MustCompile(`\b(\d+)\s?(?:rows?|results?|records?|entries|lines)? (?:out )?of (\d+)\b`)
+	// aPart matches a note such as "first 500 rows of 1257", isLimited one such as "limited to 100 rows".
+	aPart     = regexp.MustCompile(`\b(\d+)\s?(?:rows?|results?|records?|entries|lines)? (?:out )?of (\d+)\b`)
+	isLimited = regexp.MustCompile(`\b(limited to|truncated|only the (first|top|last)) `)
 	// ofRows matches a note about the number of rows, ofAmounts a note about the currency.
-	ofRows    = regexp.MustCompile(`rows|results|records|entries|lines|page`)
+	ofRows    = regexp.MustCompile(`rows|results|records|entries|lines|sources|campaigns|page`)
 	ofAmounts = regexp.MustCompile(`amounts|values|figures|` + currencyWords)
 )
 
@@ -180,8 +181,8 @@ func note(cells []string) string {
 		}
 	}
 	text := squash(strings.Join(texts, " "))
-	if n := aPart.FindStringSubmatch(strings.ReplaceAll(text, ",", "")); n != nil && atoi(n[1]) < atoi(n[2]) &&
-		ofRows.MatchString(text) {
+	n := aPart.FindStringSubmatch(strings.ReplaceAll(text, ",", ""))
+	if ofRows.MatchString(text) && (isLimited.MatchString(text) || n != nil && atoi(n[1]) < atoi(n[2])) {
 		return fmt.Sprintf("%q: rows are missing: export all of them", text)
 	}
 	if ofAmounts.MatchString(text) && foreign.MatchString(text) {

@@ -28,7 +28,7 @@ WITH ids AS (
 )
 SELECT * FROM (
     SELECT of AS kind, cell, id, CASE WHEN is_known THEN 'known' WHEN is_total(id) THEN 'total'
-        WHEN is_nothing(id) OR regexp_full_match(id, '(?i)\(?all( \w+)?\)?|\*') THEN 'none'
+        WHEN is_nothing(id) OR regexp_full_match(id, '(?i)\(?(all( \w+)?|alle|todos|tous|все|wszystkie)\)?|\*') THEN 'none'
         WHEN of IN (SELECT kind FROM known) THEN 'other' ELSE 'known' END AS what,
         CASE WHEN NOT is_known AND regexp_full_match(id, '[0-9][.,][0-9]+[eE]\+?[0-9]+')
             THEN shown(id) || ' is an ID that a spreadsheet made a number of: format its column as text' ELSE near

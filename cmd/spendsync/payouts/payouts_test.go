@@ -53,7 +53,9 @@ var warehouse = sync.OnceValue(func() string {
 		err = db.Exec(context.Background(), "ATTACH "+schema.QuoteText(filepath.Join(db.Dir, "w"))+" AS w",
 			`CREATE TABLE w.main.spend_daily AS SELECT 'acme' AS account_id, 'C2000000002' AS campaign_id,
 				unnest(['S1', 'S2', 'S1000', 'S1004', 'S1005', 'S1006', 'S1007', 'S1009', 'S1012', 'S1013'])
-					AS source_id, DATE '2026-11-20' AS report_date, 100 AS clicks, 5 AS conversions`, "DETACH w")
+					AS source_id, DATE '2026-11-20' AS report_date, 100 AS clicks, 5 AS conversions`,
+			"INSERT INTO w.main.spend_daily SELECT * REPLACE (DATE '2026-11-18' AS report_date, 30 AS clicks) "+
+				"FROM w.main.spend_daily", "DETACH w")
 	}
 	path := filepath.Join(dir, "w")
 	if err = errors.Join(err, os.Rename(filepath.Join(db.Dir, "w"), path), db.Close()); err != nil {

@@ -16,6 +16,7 @@ FROM (SELECT count(*) FILTER (class = 'fit') AS fit, count(*) FILTER (class = 'u
     count(*) FILTER (class = 'total') AS totals, count(*) FILTER (class = 'refused') AS refused,
     (SELECT count(*) FROM raw) - count(*) FILTER (class <> 'other') AS others,
     unknown + unread + unsourced AS misfits, fit + unknown + unread AS mine,
+    count(why) FILTER (class IN ('unknown', 'unread')) AS explained,
     coalesce(sum(amount) FILTER (class IN ('unknown', 'unread')), 0) AS lost,
     greatest(0, coalesce(sum(amount) FILTER (class IN ('fit', 'unknown', 'unread')), 0)) AS revenue,
     unknown + unread > 0.05 * mine OR lost > 0.05 * revenue AS is_misfit
@@ -52,7 +53,8 @@ SELECT CASE WHEN refused > 0 THEN first_cause
     WHEN (SELECT count(DISTINCT is_serial) FROM day_form) > 1
         THEN title('day') || 'some days are a spreadsheet''s and some texts such as ' || (SELECT shown(any_value(cell))
             FROM day_form WHERE NOT is_serial) || ': a program has read some as another day; export them anew'
-    WHEN is_misfit THEN coalesce(first_cause, (SELECT text FROM seems WHERE kind = 'source')) || '; '
+    WHEN is_misfit THEN coalesce(if(2 * explained >= unknown + unread, first_cause, NULL),
+            (SELECT text FROM seems WHERE kind = 'source'), first_cause) || '; '
         || greatest(unread, unknown) || ' of ' || mine
         || ' rows of this account (' || ceil(100 * greatest(unread, unknown) / mine)::INTEGER || ' %) '
         || if(unknown > unread, 'have a source that it does not know', 'do not fit')
@@ -102,3 +104,4 @@ INSERT INTO set_aside SELECT file, n, day, judged.why, raw FROM judged, decided
 WHERE decided.why IS NULL AND class = 'unread' ORDER BY n LIMIT 50;
 DELETE FROM line USING decided
 WHERE file = getvariable('file') AND NOT (decided.why IS NULL AND class IN ('fit', 'unknown'));
+CREATE OR REPLACE TEMP TABLE raw AS FROM raw LIMIT 0;
