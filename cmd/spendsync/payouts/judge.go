@@ -243,7 +243,7 @@ func (r *reader) spool(ctx context.Context, table string, write func(*csv.Writer
 	if err = errors.Join(err, w.Error(), out.Close()); err != nil {
 		return err
 	}
-	return r.db.Exec(ctx, "DELETE FROM "+table, fmt.Sprintf(`COPY %s FROM %s (FORMAT csv, AUTO_DETECT false, HEADER false,
-		DELIM ',', QUOTE '"', ESCAPE '"', NULLSTR '\x01', PARALLEL false, BUFFER_SIZE 4194304, MAX_LINE_SIZE 4194304)`,
-		table, schema.QuoteText(path)))
+	return r.db.Exec(ctx, "DELETE FROM "+table, fmt.Sprintf(`COPY %s FROM %s (FORMAT csv, AUTO_DETECT false,
+		HEADER false, DELIM ',', QUOTE '"', ESCAPE '"', NULLSTR '\x01', PARALLEL false, BUFFER_SIZE 4194304,
+		MAX_LINE_SIZE 4194304)`, table, schema.QuoteText(path)))
 }
