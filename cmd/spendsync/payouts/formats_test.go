@@ -88,7 +88,8 @@ var samples = map[string]sample{
 		"2026-11-25,S1004,C2000000004,9,3675\n", columns: "day=День,campaign=Sub ID 2,source=Sub ID 1,clicks=Клики," +
 		`revenue="Доход, руб."`, finding: `"Доход, руб." is in РУБ`},
 	"currencies/in thousands": {content: strings.Replace(head, "revenue", `"Revenue, K$"`, 1) + good,
-		columns: `day=date,campaign=campaign_id,source=source_id,revenue="Revenue, K$"`, finding: `"Revenue, K$" is in K$`},
+		columns: `day=date,campaign=campaign_id,source=source_id,revenue="Revenue, K$"`,
+		finding: `"Revenue, K$" is in K$`},
 	"currencies/in a heading in Polish": {content: strings.Replace(head, "revenue", "Przychód zł", 1) + good,
 		columns: "day=date,campaign=campaign_id,source=source_id,revenue=Przychód zł",
 		finding: `"Przychód zł" is in ZŁ`},
