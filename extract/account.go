@@ -13,7 +13,7 @@ func (c *Client) Me(ctx context.Context) (Entity, error) {
 	return askFor(ctx, c, "me", "", "key info", c.service.Path("me", ""))
 }
 
-// Limits reads how many of the changes that the account may make in a day are used.
+// Limits reads the daily limits for changes to the account, and how much of each limit is used.
 func (c *Client) Limits(ctx context.Context) (Entity, error) {
 	return askFor(ctx, c, "limits", "", "limits", c.service.Path("limits", ""))
 }
@@ -24,8 +24,8 @@ func (c *Client) Balance(ctx context.Context) (Entity, error) {
 	return askFor(ctx, c, "balance", "", "balance", c.service.Path("balance", ""))
 }
 
-// keyNotice holds the time at which the API key expires, and the service's warning about the expiry, from the latest
-// reply with one of the two headers.
+// keyNotice holds the time at which the API key expires, and the service's warning about the expiry. Replies state them
+// in two headers.
 type keyNotice struct {
 	mu       sync.Mutex
 	isStated bool
@@ -36,8 +36,8 @@ type keyNotice struct {
 // maxWarning bounds the text of a warning, in bytes.
 const maxWarning = 300
 
-// note reads the two headers about the expiry of the API key. It compares only the end of a header's name, because the
-// name begins with the name of the service.
+// note reads the two headers about the expiry of the API key. It compares only the end of each header's name, because
+// the name begins with the name of the service.
 func (n *keyNotice) note(h http.Header) {
 	expires, warning := "", ""
 	for name, values := range h {
@@ -62,9 +62,9 @@ func (n *keyNotice) note(h http.Header) {
 	}
 }
 
-// KeyNotice returns when the API key expires, and the service's warning, by the latest reply that states them. warning
-// is empty if there is none; expiresAt is zero if no reply stated a readable time. ok is false until a reply states a
-// time or a warning.
+// KeyNotice returns when the API key expires, and the service's warning about the expiry; both come from the headers of
+// replies. The warning is empty if the latest such reply has none; expiresAt is zero if no reply stated a readable
+// time. ok is false if no reply has stated a time or a warning yet.
 func (c *Client) KeyNotice() (expiresAt time.Time, warning string, ok bool) {
 	c.notice.mu.Lock()
 	defer c.notice.mu.Unlock()

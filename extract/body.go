@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// The bounds of the replies in memory, in bytes.
+// The bounds of the memory for replies, in bytes.
 const (
 	maxInFlight    = 64 << 20 // all replies of a client together
 	defaultMaxBody = 30 << 20 // one reply; while its parts are joined, they take twice as much memory
@@ -32,8 +32,8 @@ var (
 // inFlight is the memory budget that all replies of a client share while they are read.
 type inFlight struct {
 	free *semaphore.Weighted
-	// waiting counts the replies that wait while they hold memory (at most one), and the replies that wait for the
-	// entire budget.
+	// waiting is the number of replies of two kinds that wait for memory: a reply that already holds some memory (at
+	// most one may wait), and replies that need the entire budget.
 	waiting atomic.Int32
 }
 
@@ -57,8 +57,8 @@ func (m *memory) acquireAll(ctx context.Context) error {
 	return err
 }
 
-// acquire waits for n more bytes. If the reply already holds memory and another reply is counted in waiting, acquire
-// returns errCrowded: two replies that hold memory could wait for each other forever.
+// acquire waits for n more bytes. A reply that holds memory waits only if waiting is zero; otherwise acquire returns
+// errCrowded, because two replies that hold memory could wait for each other forever.
 func (m *memory) acquire(ctx context.Context, n int64) error {
 	if m.alone || m.budget.free.TryAcquire(n) {
 		m.held += n
@@ -90,8 +90,9 @@ func (m *memory) release() {
 	*m = memory{budget: m.budget}
 }
 
-// readAll reads a body to its end, into room, and returns its number of bytes. If room is too small, readAll adds parts
-// of at most [largestPart] bytes. A body of more than most bytes is errTooLarge.
+// readAll reads r to its end and returns the body and its length in bytes. It reads into the memory of the slice room.
+// If the body does not fit, readAll allocates further parts of at most [largestPart] bytes. A body of more bytes than
+// the parameter most is errTooLarge.
 func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int64) (body []byte, n int64, err error) {
 	r = io.LimitReader(r, most+1)
 	var parts [][]byte
@@ -122,8 +123,9 @@ func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int
 	}
 }
 
-// readBody returns the whole decompressed body, in room if the body fits there, and the number of bytes read. The
-// parameter most bounds the decompressed bytes, so a compression bomb does no harm.
+// readBody returns the complete decompressed body of a reply, and the number of bytes that were received. It reads into
+// the memory of the slice room if the body fits there. The parameter most is the largest number of decompressed bytes,
+// so a compression bomb does no harm.
 func (m *memory) readBody(ctx context.Context, resp *http.Response, room []byte, most int64) (body []byte, n int64,
 	err error) {
 	if n := resp.ContentLength; n > 0 && n <= most && int64(cap(room)) < n+bytes.MinRead {

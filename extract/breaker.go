@@ -8,19 +8,20 @@ import (
 // breaker limits how long all requests of a client together wait for a service that fails. It also holds the time until
 // which the service asked for a pause.
 //
-// The time of a failed request counts as waiting, and so does the time until it is sent again; time in which several
-// requests wait counts once. An answer to a question that had failed before refills the budget. Once the budget is used
-// up, each question is sent once only. If these single requests bring no answer for another budget's time, nothing is
-// sent any more. So a service that is down costs at most two budgets, and a service that answers some questions costs
-// little more than one budget. A day that always fails does not hold up the other days.
+// A failed request uses up the budget: its own duration counts, and so does the wait until it is sent again. Time in
+// which several requests wait counts once. If a request is answered at a later attempt, the budget is full again. Once
+// the budget is used up, failed requests are not repeated. If no request is answered for the further duration silent,
+// the client stops sending. So a service that is down costs at most budget plus silent, and a service that answers some
+// requests costs little more than one budget. A day that always fails does not hold up the other days.
 type breaker struct {
 	budget time.Duration
-	silent time.Duration // how long questions that are sent once may remain without any answer
+	// After the budget is used up, the client stops sending if no request is answered for this long.
+	silent time.Duration
 
 	mu      sync.Mutex
 	resume  time.Time     // no request is sent before this time, because the service asked for a pause
-	spent   time.Duration // waited since an answer last refilled the budget
-	counted time.Time     // spent includes the waiting up to this time
+	spent   time.Duration // time waited since the budget was last full
+	counted time.Time     // the waits before this time are included in spent
 }
 
 // waited counts the time since an instant as waiting.
@@ -36,8 +37,8 @@ func (b *breaker) waited(since time.Time) {
 	b.spent += more
 }
 
-// answered records an answer. An answer to a question that had failed refills the budget. After the budget is used up,
-// every answer restarts the time silent.
+// answered records that a request was answered. If an earlier attempt of it had failed, the budget is full again. Once
+// the budget is used up, each answer restarts the duration silent.
 func (b *breaker) answered(hadFailed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,7 +55,8 @@ func (b *breaker) useUp() {
 	b.spent = max(b.spent, b.budget)
 }
 
-// left returns how much longer a request may wait. A request that was never sent may also wait for the time silent.
+// left returns how much longer a request may wait: the rest of the budget. A request that was never sent may also wait
+// for the duration silent.
 func (b *breaker) left(wasSent bool) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,7 +67,7 @@ func (b *breaker) left(wasSent bool) time.Duration {
 	return max(0, all-b.spent)
 }
 
-// pause makes all requests wait for d from now, unless they already wait longer.
+// pause delays all requests by d from now. A longer pause that is already in force remains.
 func (b *breaker) pause(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

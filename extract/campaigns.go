@@ -2,8 +2,8 @@ package extract
 
 import "context"
 
-// Campaigns lists all campaigns, whatever their status. A listing that is not proven complete contains the reason; an
-// error means that the walk ended early.
+// Campaigns lists all campaigns, whatever their status. If the listing may be incomplete, its field Why has the reason.
+// An error means that the list was not read to its end.
 func (c *Client) Campaigns(ctx context.Context) (Listing, error) {
 	// By default the service hides archived and rejected campaigns.
 	l := lister{c: c, resource: byID(c.service, KindCampaign, ""), what: "campaigns",

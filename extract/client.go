@@ -38,8 +38,8 @@ type Options struct {
 	// Authorize sets the Authorization header. It is never called at the same
 	// time as Reload.
 	Authorize func(*http.Request)
-	// Beside returns the Authorization header for the other interface of the service. These credentials, too, are
-	// removed from replies. Beside may be nil.
+	// Beside returns the Authorization header that the client for the service's other API (report or advertiser) sends.
+	// These credentials, too, are removed from replies. Beside may be nil.
 	Beside func() string
 	// Reload is called after a 401. It reads the credentials again and reports whether they changed; if so, the request
 	// is sent once more. Reload may be nil.
@@ -49,8 +49,9 @@ type Options struct {
 	Timeout time.Duration // 0: one minute
 	// TimeoutName is the name of the variable that sets Timeout, for error messages; may be empty.
 	TimeoutName string
-	// RetryBudget is how long all requests of the client together may wait for a service that fails. An answer to a
-	// question that had failed refills the budget. Once the budget is used up, each question is sent once.
+	// RetryBudget is how long all requests of the client together may wait for a service that fails. If a request is
+	// answered at a later attempt, the budget is full again. Once the budget is used up, failed requests are not
+	// repeated.
 	RetryBudget time.Duration // 0: ten minutes
 	// PerMinute is the largest number of requests in any 60 seconds, retries included.
 	PerMinute int // 0: no limit
@@ -72,7 +73,7 @@ type Client struct {
 	name      string
 	base      *url.URL
 	transport http.RoundTripper
-	timeout   atomic.Int64 // a [time.Duration]; grows beyond the option if an answer took longer
+	timeout   atomic.Int64 // a [time.Duration]; grows beyond Options.Timeout if an answer took longer
 	setting   string       // see [Options.TimeoutName]
 	budget    time.Duration
 	maxBody   int64
@@ -149,15 +150,16 @@ func (c *Client) Close() {
 	}
 }
 
-// Answered reports whether the service has answered any question in the expected form.
+// Answered reports whether the service has answered any request of this client in the expected form.
 func (c *Client) Answered() bool { return c.isAnswered.Load() }
 
-// Untried tells the client that its base URL has not worked before. Until the service answers, an error that suggests a
-// wrong URL (see [ReadError.DoubtsURL]) ends a read after a few attempts, because waiting does not correct a URL.
+// Untried records that no earlier run has used this base URL successfully. Until the service answers, an error that
+// suggests a wrong URL (see [ReadError.DoubtsURL]) ends a read after a few attempts, because waiting does not correct a
+// URL.
 func (c *Client) Untried() { c.isUntried.Store(true) }
 
-// WaitsUntil returns the time until which requests wait for the limit per minute, or for a pause that the service asked
-// for. It returns the zero time if no request waits. It is safe to call at any time.
+// WaitsUntil returns the time at which waiting requests may be sent. They wait for the limit per minute, or for a pause
+// that the service asked for. WaitsUntil returns the zero time if no request waits. It is safe to call at any time.
 func (c *Client) WaitsUntil() time.Time {
 	until := c.limit.waitsUntil()
 	if pause := c.breaker.paused(); pause > 0 {
@@ -201,11 +203,14 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	return u, nil
 }
 
-// credentials are shared by concurrent requests. Any of these requests may be the first that the service refuses.
+// credentials are shared by concurrent requests. The service may refuse any of these requests first, which makes the
+// client read the credentials again.
 type credentials struct {
-	mu        sync.RWMutex
-	version   int
-	good      int // the version that was last accepted, plus 1; 0: none, or refused since
+	mu      sync.RWMutex
+	version int
+	// The version of the credentials that the service last accepted, plus 1; 0: none was accepted, or it was refused
+	// since.
+	good      int
 	authorize func(*http.Request)
 	reload    func() bool
 	beside    func() string                  // see [Options.Beside]
@@ -238,8 +243,8 @@ func (k *credentials) sign(r *http.Request) int {
 	return k.version
 }
 
-// renew reports whether there are newer credentials than the refused version. If several requests are refused at once,
-// only the first reads the credentials again.
+// renew reports whether credentials newer than the refused version exist, and reads them again if necessary. If several
+// requests are refused at once, only the first reads the credentials again.
 func (k *credentials) renew(refused int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -253,14 +258,14 @@ func (k *credentials) renew(refused int) bool {
 	return true
 }
 
-// question is one resource to read.
+// question is one resource to read. It may take several requests until it is answered.
 type question struct {
 	what   string // for errors and logs: "spend 2026-03-08 page 3"
 	path   string // below the base URL
 	query  url.Values
 	accept func(body []byte) error // decodes the body; its error is a *replyError
-	// room is memory for the body, which the next read may overwrite. So accept must copy every part of the body that
-	// it keeps, also the parts quoted in an error.
+	// room is memory for the body, which the next read may overwrite. So the function accept must copy every part of
+	// the body that it keeps, also the parts that an error quotes.
 	room  []byte
 	about subject
 }
@@ -286,8 +291,8 @@ func (c *Client) send(ctx context.Context, q question, timeout time.Duration, m 
 	return body, keys, f
 }
 
-// exchange sends a request and decodes its reply, after removing credentials that the reply repeats. The failure may
-// still contain credentials.
+// exchange sends a request and decodes its reply. If the service repeats credentials in the reply, they are removed
+// before decoding. The returned failure may still contain credentials; the caller removes them.
 func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, m *memory) (body []byte, f *failure) {
 	c.requests.Add(1)
 	resp, err := c.transport.RoundTrip(req)
@@ -332,8 +337,8 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 		return r.body, nil
 	}
 	if clean := hidden.Hide(string(r.body)); clean != string(r.body) {
-		// The error quotes the reply, and may have cut it within a secret. So decode the reply again without the
-		// secrets.
+		// The decoder's error quotes the reply, and may have cut a secret in two, which would not be found any more. So
+		// remove the secrets and decode the reply again.
 		r.body = []byte(clean)
 		if err = q.accept(r.body); err == nil {
 			err = contractf("the reply repeats the credentials")

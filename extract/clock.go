@@ -14,8 +14,8 @@ type serviceClock struct {
 	at   time.Time // when it was received
 }
 
-// note records the Date of a reply that was received at the given time. Of several replies, the reply with the latest
-// clock counts: a reply that comes from a proxy's cache or was delayed makes the clock seem slow.
+// note records the Date header of a reply that was received at the given time. Caches and slow connections can only
+// make this date too old. So note keeps the reply whose date is most ahead of its time of receipt.
 func (s *serviceClock) note(h http.Header, at time.Time) {
 	date, err := http.ParseTime(h.Get("Date"))
 	if err != nil {

@@ -28,8 +28,8 @@ func (c *Client) Creative(ctx context.Context, id string) (Entity, error) {
 	return entity(ctx, c, KindCreative, "creative", id)
 }
 
-// creativeColumns leave out the date and the source, so the report has one row for each campaign and creative, or
-// several if the campaign had several names.
+// creativeColumns leave out the date and the source, so the report has one row for each creative, or several if the
+// name of its campaign changed.
 var creativeColumns = schema.ReportNames(schema.IsOfCreative)
 
 // CreativeLine is one creative in the report, with unmodified values. It is valid as long as its page.

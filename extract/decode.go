@@ -23,14 +23,14 @@ const (
 
 // decodeAnswer decodes a reply of the report: an object with columns, data and pagination, under the names of
 // report_reply in service.yaml. It is strict where a mistake would change numbers: it refuses invalid JSON, an object
-// with a key twice, bytes after the end, and a part that is missing or has another type, and names the place.
+// with a key twice, bytes after the end, and a part that is missing or has another type. The error names the place.
 //
 // If a row has a key several times, with different values, the values become one invalid value, see [Value.IsTwice]. No
 // column accepts an invalid value, so the row loses only this value. A bare word, for example NaN, is lost in the same
 // way. A text is never refused: invalid UTF-8 and half a surrogate pair become U+FFFD. The caller refuses rows that are
-// not objects. Unknown keys are recorded; a key that states an error refuses the reply.
+// not objects. Unknown keys are recorded. A reply with a key that states an error is refused.
 //
-// The rows overwrite the memory of room, as far as they fit.
+// The returned rows are stored in the memory of room, if they fit.
 func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	a, err := decodeTokens(body, room, form)
 	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
@@ -47,7 +47,7 @@ type rowForm[T any] struct {
 	place   func(row *T, column string) *Value // nil for a column that the row does not have
 }
 
-// rowJSON, in place of a column's name, stands for the entire row.
+// rowJSON is passed to rowForm.place in place of a column's name, for the field that holds the JSON of the entire row.
 const rowJSON = ""
 
 func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
@@ -69,7 +69,7 @@ func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], 
 // replacement replaces bytes that are not UTF-8.
 const replacement = "\uFFFD"
 
-// answerOf reads the reply, and its rows into room.
+// answerOf decodes the reply. It stores the rows in the memory of room, if they fit.
 func answerOf[T any](d *decoder, room []T, form rowForm[T]) (a pageReply[T], err error) {
 	if err := d.isObject(); err != nil {
 		return a, err
@@ -132,7 +132,7 @@ func (d *decoder) isObject() error {
 	}
 }
 
-// part reads the part of a reply under a key.
+// part decodes one member of the reply's object, and stores it in a. name is the key of the member.
 func (a *pageReply[T]) part(d *decoder, room []T, form rowForm[T], name []byte) (err error) {
 	isNamed := func(line string) bool { return slices.Contains(form.service.Names(line), string(name)) }
 	switch {
@@ -180,8 +180,8 @@ func (d *decoder) unnamedPart(s *service.Service, prefix string, name []byte) er
 	return nil
 }
 
-// lacksPart returns the error for a reply without one of its parts. The error names the line of the service file that
-// gives the part another name.
+// lacksPart returns the error for a reply without one of its required parts. The error names the line of the service
+// file that can declare another key for the part.
 func lacksPart(part, line string, keys []string) error {
 	fields := map[string]Value{}
 	for _, key := range keys {
@@ -191,9 +191,11 @@ func lacksPart(part, line string, keys []string) error {
 		"SPENDSYNC_SERVICE_FILE", part, Keys(fields), line)
 }
 
-// rowsOf reads the rows. It allocates the slice of rows if room is too small; a single row costs no allocation.
+// rowsOf decodes the rows into room, or into a new slice if room is too small for them. So no row costs an allocation
+// of its own.
 func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
-	// Each row has a brace, and texts may have further braces, so the count is an upper bound.
+	// Every row has an opening brace, and texts may have more, so the number of braces is an upper bound for the number
+	// of rows.
 	rest := d.UnreadBuffer()
 	rows := room[:0]
 	if n := min(bytes.Count(rest, []byte{'{'}), len(rest)/20, maxPageRows); rows == nil || cap(rows) < n {

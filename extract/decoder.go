@@ -13,15 +13,15 @@ import (
 	"spendsync/schema"
 )
 
-// decoder reads a body in memory with a jsontext.Decoder, which refuses invalid JSON and duplicate keys. It accepts
-// half a surrogate pair in a text, see [Value].
+// decoder reads a body in memory with a jsontext.Decoder, which refuses invalid JSON. It refuses duplicate keys, too,
+// unless newRowsDecoder made it. It accepts half a surrogate pair in a text, see [Value].
 type decoder struct {
 	*jsontext.Decoder
 	body       []byte
 	name       []byte // the latest key, if it had to be unescaped
 	unknown    []UnknownKey
 	recorded   map[string]bool // paths in unknown
-	notObjects []int           // rows that are not objects, from 1
+	notObjects []int           // numbers (from 1) of the rows that are not JSON objects
 	failure    string          // the error that the reply states; empty: none
 	more       bool            // the reply states that more rows follow
 }
@@ -36,7 +36,7 @@ func newDecoder(body []byte) decoder {
 	return decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), lenientTexts), body: body}
 }
 
-// object reads an object. member is called for each key, and reads its value.
+// object reads a JSON object. For each key it calls the function member, which must read the value of that key.
 func (d *decoder) object(member func(name []byte) error) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (d *decoder) object(member func(name []byte) error) error {
 	for {
 		switch d.PeekKind() {
 		case '"':
-		default: // the end, or a syntax error, which ReadToken returns
+		default: // end of the object, or a syntax error: ReadToken returns it
 			_, err := d.ReadToken()
 			return err
 		}
@@ -63,7 +63,8 @@ func (d *decoder) object(member func(name []byte) error) error {
 	}
 }
 
-// array reads an array; element is called to read each element. name is for errors.
+// array reads a JSON array. It calls the function element for each element, which must read that element. name is the
+// array's name in errors.
 func (d *decoder) array(name string, element func() error) error {
 	if kind := d.PeekKind(); kind != '[' && kind != jsontext.KindInvalid {
 		return contractf("%s is of type %s, not an array", name, kindName(kind))
@@ -105,7 +106,8 @@ func (d *decoder) columns() ([]string, error) {
 }
 
 // pagination reads the position of the page among all pages. A number that is missing, negative or not whole becomes
-// -1, and the walk refuses the page, see [pageWalk]. A pagination that is not an object counts as absent.
+// -1, for which [pageWalk] refuses the page. If the value is not an object, the page counts as a page without
+// pagination.
 func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		if kind != 'n' {
@@ -148,7 +150,8 @@ func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 	return &p, err
 }
 
-// currency refuses amounts in another currency than the stored one. A value that is not a text names no currency.
+// currency reads the currency of the amounts. It returns an error if that is not the currency that spendsync stores. A
+// value that is not a text counts as no currency.
 func (d *decoder) currency(s *service.Service, key string) error {
 	v, err := d.ReadValue()
 	if err != nil {
@@ -160,8 +163,8 @@ func (d *decoder) currency(s *service.Service, key string) error {
 	return nil
 }
 
-// OtherCurrency returns the JSON of a currency that differs from the stored one; empty: the currency is the stored one,
-// or the value names no currency.
+// OtherCurrency returns v as printable JSON if v names another currency than the one that spendsync stores
+// (currency.code in the service file). Otherwise it returns "", also if v is no text.
 func OtherCurrency(s *service.Service, v Value) string {
 	code, _ := v.Text()
 	if code = strings.TrimSpace(code); code == "" || strings.EqualFold(code, s.Text("currency.code")) {
@@ -194,7 +197,8 @@ func (d *decoder) record(prefix string, name []byte, typ string) {
 	d.unknown = append(d.unknown, UnknownKey{Path: path, Type: typ})
 }
 
-// unnamedColumns records unknown columns for which no row has a key.
+// unnamedColumns records the unknown names in the reply's list of columns. Names that also occur as keys of rows were
+// recorded before.
 func (d *decoder) unnamedColumns(columns []string, isColumn func([]byte) bool) {
 	for _, name := range columns {
 		if !isColumn([]byte(name)) && !d.recorded["data[]."+name] {

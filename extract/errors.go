@@ -20,8 +20,8 @@ var (
 	ErrPage = fmt.Errorf("pages in place of answers: %w", ErrUnavailable)
 	// ErrContract reports that the service answered in a form outside its description.
 	ErrContract = errors.New("outside the service's contract")
-	// ErrUnreachable reports that the requested day is older than the report's reach. This error is an answer about the
-	// day, not a failure of the service.
+	// ErrUnreachable reports that the requested day is older than the days that the report still covers. This error is
+	// an answer about the day, not a failure of the service.
 	ErrUnreachable = errors.New("beyond the reach of the report")
 )
 
@@ -36,7 +36,7 @@ type ReadError struct {
 	Reply     []byte // the refused JSON; nil: none
 	Refusal   []byte // the body of a reply with status 400 to 499, without credentials; nil: none
 	Interface string // [Options.Name] of the client
-	Cause     error  // a network error, if no reply came; may quote the URL, so show Reason instead
+	Cause     error  // a network error, if no reply came; may quote the URL, so print Reason instead
 
 	client *Client // nil: no request was sent
 }
@@ -114,7 +114,8 @@ func ReleaseRefusal(err error) (status int, body []byte) {
 type replyError struct {
 	reason string
 	// notJSON means that the body is not a JSON document, for example a proxy's error page or a body that was cut off.
-	// Such a failure may be temporary, as may an error that the service states. A reply of the wrong shape is not.
+	// Such a failure may be temporary, and so may an error that the service states. A reply of the wrong shape is
+	// permanent.
 	notJSON bool
 	isError bool // the reply states an error
 }

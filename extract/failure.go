@@ -18,7 +18,7 @@ import (
 
 // failure describes a request that did not return the requested data.
 type failure struct {
-	kind      error // the kind of the read's error, if the request is not sent again
+	kind      error // if the request is not repeated: what the read returns as [ReadError.Err]
 	reason    string
 	status    int
 	requestID string
@@ -44,7 +44,7 @@ func unanswered(c *Client, req *http.Request, err error, timeout time.Duration) 
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case badCertificate || noTLS:
-		f.retry = retryNever // another host answered in place of the service, and will again
+		f.retry = retryNever // the wrong host answered, or a host without TLS; a retry would not help
 	case errors.Is(err, context.DeadlineExceeded):
 		f.timedOut = true
 		err = fmt.Errorf("no complete reply within %v", timeout.Round(min(time.Second, max(timeout/100, 1))))
@@ -61,7 +61,7 @@ func unanswered(c *Client, req *http.Request, err error, timeout time.Duration) 
 	return f
 }
 
-// failure returns the failure of a reply that was not accepted.
+// failure turns the judgment on a reply that was not accepted into a failure.
 func (j judgment) failure(about subject, r received) *failure {
 	end := ends[j.verdict]
 	f := &failure{

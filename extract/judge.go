@@ -17,15 +17,15 @@ type verdict int
 
 const (
 	accepted   verdict = iota // the body may be read
-	limited                   // the service answers no more for now
+	limited                   // a rate limit, or maintenance: the service asks to come back later
 	failing                   // the service, or a proxy in front of it, fails
-	page                      // status 200 with a page for people: a login, or maintenance
+	page                      // status 200 with an HTML page for people: a login, or maintenance
 	cut                       // the body is not a JSON document, and may have been cut off
 	refused                   // the service refuses the question
 	notThere                  // the account has nothing under the requested ID
-	outOfReach                // the requested day is older than the report's reach
+	outOfReach                // the requested day is older than the days that the report covers
 	denied                    // the credentials are refused
-	outside                   // the reply is none of these: outside the contract
+	outside                   // any other reply, which the service's description does not allow
 )
 
 // retry is how often a request may be sent again.
@@ -35,11 +35,11 @@ const (
 	retryNever retry = iota
 	retryOnce
 	retryBriefly  // [fewRetries] times
-	retryInBudget // until the retry budget is used up
+	retryInBudget // again and again, until the retry budget is used up
 )
 
-// ends maps a verdict to the kind of the read's error, and to how often the request is sent again before the read
-// fails.
+// ends maps a verdict to the way in which the read ends: the kind of its error, and how often the request is sent again
+// before the read fails.
 var ends = map[verdict]struct {
 	kind  error
 	retry retry
@@ -81,13 +81,13 @@ type judgment struct {
 	names      string        // the parameter or column that a refusal complains about; empty: none
 }
 
-// judge classifies a reply by its status, its headers and its body. The body of an accepted reply may still be
-// unusable, which only its decoder finds out.
+// judge classifies a reply by its status, its headers and its body. It does not decode the rows or entities, so the
+// body of an accepted reply may still be invalid.
 //
 // The forms of errors are those of the service's description: an object with a member error, which is a text or an
-// object with code and message. An entity does not exist only if the service's own error code says so, with any status
-// from 400 to 499; the page of a proxy or a web framework's "no such route" does not count. A limit is recognized with
-// any status, by a Retry-After header or by the words of the error.
+// object with code and message. An entity counts as missing only if the service's own error code is not_found, with any
+// status from 400 to 499. The error page of a proxy or a web framework does not count. A limit is recognized with any
+// status, by a Retry-After header or by the words of the error.
 func judge(about subject, asked url.Values, r received) judgment {
 	stated := errorIn(r.body, r.status)
 	j := judgment{says: stated.text, pause: retryAfter(r.header, r.at)}
@@ -107,7 +107,7 @@ func judge(about subject, asked url.Values, r received) judgment {
 		j.verdict = refused
 	case isPage(r.body):
 		j.verdict = page
-	case !beginsJSON(r.body): // the words of a proxy in front of the service, or an empty body
+	case !beginsJSON(r.body): // the text of a proxy in front of the service, or an empty body
 		j.verdict = failing
 	}
 	return j
@@ -135,8 +135,8 @@ func hasWholeBody(status int) bool {
 	return status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
 }
 
-// beyondReach matches the refusal "start_date cannot be more than 32 days before today", also with a reach that is a
-// few days shorter.
+// beyondReach matches the refusal "start_date cannot be more than 32 days before today". It also matches 28 to 31 days,
+// in case the service shortens the range.
 var beyondReach = regexp.MustCompile(`(?i)start_date cannot be more than (2[89]|3[0-2]) days before today`)
 
 // limitWords matches temporary refusals: a rate limit, or maintenance.
@@ -153,8 +153,8 @@ var sizeWords = regexp.MustCompile(`(?i)page[ _-]?size|per[ _-]?page|too (large|
 // isLimit reports whether a text of the service is about a temporary limit.
 func isLimit(text string) bool { return limitWords.MatchString(text) && !sizeWords.MatchString(text) }
 
-// named returns the parameter or column of a question that the text of a refusal complains about; empty: none. The
-// column date never counts, because errors about a range of days mention it. HTML is not an answer of the service, so
+// named returns the requested parameter or column that the error text of a refusal mentions; empty: none. The column
+// date never counts, because errors about a range of days mention it. HTML does not come from the service itself, so
 // words in HTML do not count either.
 func named(asked url.Values, text string) string {
 	if isPage([]byte(text)) {
@@ -181,7 +181,7 @@ func beginsJSON(body []byte) bool {
 	return len(body) > 0 && bytes.IndexByte([]byte(`{["-0123456789ntf`), body[0]) >= 0
 }
 
-// statedError is the error that a body states.
+// statedError is the error code and message in the body of a reply.
 type statedError struct {
 	code string // the error's code, in the form of the service's description; empty: none
 	text string // the message, or else the entire error; empty: the body states no error
@@ -201,7 +201,7 @@ func errorIn(body []byte, status int) (e statedError) {
 		return e
 	}
 	fields, ok := Value(bytes.TrimSpace(body)).Object()
-	if status < 400 && !ok { // a refusal counts even if its body is cut off
+	if status < 400 && !ok { // with an error status, the members before a cut are enough
 		return e
 	}
 	for _, key := range []string{"error", "errors"} {
@@ -231,14 +231,14 @@ func errorIn(body []byte, status int) (e statedError) {
 	return e
 }
 
-// statesError reports whether the value of a member named error states an error: null, false, 0 and empty values do
-// not.
+// statesError reports whether v, the value of a member named error, states an error. Null, false, 0 and empty values
+// state none.
 func statesError(v Value) bool {
 	none := []string{"false", "0", `""`, "{}", "[]"}
 	return !v.Null() && !slices.Contains(none, string(bytes.Join(bytes.Fields(v), nil)))
 }
 
-// textOf returns the first text under some keys that is not empty.
+// textOf returns the first of the members named keys that is a text and not empty; "": none is.
 func textOf(fields map[string]Value, keys ...string) string {
 	for _, key := range keys {
 		if text, _ := fields[key].Text(); text != "" {

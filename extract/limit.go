@@ -18,14 +18,14 @@ const limitWindow = time.Minute + 250*time.Millisecond
 // connection before it answered anything.
 type limiter struct {
 	limit int
-	// The first waiter holds turn; other waiters queue for it.
+	// The first waiting request holds turn (a channel of capacity 1); the other waiting requests queue for it.
 	turn chan struct{}
-	// moved tells the first waiter that a request ended.
+	// A value is sent to moved when a request has ended; the first waiting request receives it.
 	moved chan struct{}
 
 	mu    sync.Mutex
 	open  int         // requests not yet ended
-	ended []time.Time // ends of requests that still count, oldest first
+	ended []time.Time // end times of requests that still count, oldest first
 }
 
 // newLimiter returns nil for a limit of 0; a nil limiter limits nothing.
@@ -52,7 +52,7 @@ func (l *limiter) acquire(ctx context.Context) error {
 		if ok {
 			return nil
 		}
-		var timer <-chan time.Time // nil while unknown: all requests are still open
+		var timer <-chan time.Time // nil: all counted requests are still open, so the time is unknown
 		if !room.IsZero() {
 			timer = time.After(time.Until(room))
 		}
@@ -65,7 +65,8 @@ func (l *limiter) acquire(ctx context.Context) error {
 	}
 }
 
-// tryAcquire reserves the place of one request, or returns the time at which a place becomes free.
+// tryAcquire counts one more request as open if the limit allows it. If not, room is the time at which the next request
+// will be allowed; zero: unknown.
 func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,8 +76,8 @@ func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	return room, ok
 }
 
-// room reports whether a place is free, and returns when one becomes free if none is; the zero time if all requests are
-// still open. It must be called with mu locked.
+// room reports whether the limit allows one more request now. If not, at is the time at which the limit will allow one;
+// zero: unknown, because all counted requests are still open. mu must be locked.
 func (l *limiter) room(now time.Time) (at time.Time, ok bool) {
 	old := 0
 	for old < len(l.ended) && now.Sub(l.ended[old]) >= limitWindow {
@@ -92,8 +93,8 @@ func (l *limiter) room(now time.Time) (at time.Time, ok bool) {
 	return l.ended[0].Add(limitWindow), false
 }
 
-// waitsUntil returns when the first waiting request may be sent; the zero time if no request waits, or if the time is
-// unknown.
+// waitsUntil returns when the first waiting request may be sent. It returns the zero time if no request waits, or if
+// the time is unknown.
 func (l *limiter) waitsUntil() time.Time {
 	if l == nil || len(l.turn) == 0 {
 		return time.Time{}
@@ -104,7 +105,8 @@ func (l *limiter) waitsUntil() time.Time {
 	return at
 }
 
-// release records that the request ended, or that it was not sent after all.
+// release ends a request that acquire allowed. sent is false if the request was not sent after all; then it does not
+// count.
 func (l *limiter) release(sent bool) {
 	if l == nil {
 		return

@@ -23,12 +23,12 @@ type Listing struct {
 	Why      string // why the listing is not complete
 }
 
-// The bounds of a list, by the service's description, and the bound of our attempts.
+// The bounds of a list. The first two come from the service's description.
 const (
 	listLimit = 100
 	maxOffset = 10_000
 
-	maxRestarts = 3 // of a list that changes while it is read, or has an unrecognized entry
+	maxRestarts = 3 // how often a list is read again if it changed during the walk, or has an unrecognized entry
 )
 
 // lister reads one list to its end, and proves that it skipped no entry.
@@ -42,11 +42,11 @@ const (
 // requests and prove less.
 //
 // The end of a list is proven by a page without any entry except the repeated one. If the reply states a total, a page
-// that is not full proves the end, too, once as many entries came as the total.
+// that is not full proves the end, too, as soon as the number of entries read reaches the total.
 //
 // The lister cannot detect that an entry changes its place in the order. A list that is too long for offsets is read
-// status by status. In such a list, it detects that an entry changes its status only if the service states the total of
-// the whole list.
+// status by status. In such a list, the lister detects that an entry changes its status only if the service states the
+// total of the whole list.
 type lister struct {
 	c        *Client
 	resource resource
@@ -56,11 +56,11 @@ type lister struct {
 	statuses []string
 }
 
-// passage is the result of one walk over a list.
+// passage is the result of one walk over the pages of a list.
 type passage struct {
 	entities []Entity
 	seen     map[string]bool
-	total    int64  // the last stated total; -1: none
+	total    int64  // the total that the latest page states; -1: none
 	refused  string // the first unrecognized entry, and why
 	end      walkResult
 	why      string
@@ -88,8 +88,9 @@ func (l *lister) list(ctx context.Context) (Listing, error) {
 	return Listing{Entities: p.entities, Complete: p.end == complete, Why: p.why}, nil
 }
 
-// byStatus reads the list one status at a time, and adds the entries to all, the result of a walk over all statuses. It
-// compares the number of entries with the total of the whole list, if the service states a total.
+// byStatus reads the list one status at a time, and adds the entries to the parameter all. On entry, all is the
+// incomplete result of a walk over all statuses. If the service states the total of the whole list, the number of
+// entries is compared with it.
 func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	whys := []string{}
 	for _, status := range l.statuses {
@@ -113,8 +114,8 @@ func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	return all, nil
 }
 
-// untilStable repeats the walk until a walk is complete or the attempts are used up. If no walk is complete, it returns
-// the entries that any of the walks saw.
+// untilStable walks the list again if the list changed during the walk or has an unrecognized entry, at most
+// [maxRestarts] times. If no walk is complete, it returns the entries that any of the walks saw.
 func (l *lister) untilStable(ctx context.Context, statuses []string) (passage, error) {
 	var before passage
 	for restarts := 0; ; restarts++ {
@@ -154,8 +155,8 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 	}
 }
 
-// hasEnded reports whether the walk ends with the page at an offset, and records how. The parameter news is whether the
-// page had new entries.
+// hasEnded reports whether the walk ends with the page at the given offset, and records in p how it ended. The
+// parameter news reports whether the page had entries that no earlier page had.
 func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 	n := part.shown
 	switch {
@@ -175,10 +176,11 @@ func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 	return true
 }
 
-// next returns the offset of the next page, and the entry that the next page must contain; empty: any entry will do.
+// next returns the offset of the next page, and the ID of the entry that the next page must repeat; empty: any entry
+// will do.
 func (part listPage) next(offset int) (next int, last string) {
 	switch n := part.shown; {
-	case n == 1: // the offset must advance, although the pages then do not overlap
+	case n == 1: // by n-1 = 0 the offset would not advance; so these two pages do not overlap
 		return min(offset+1, maxOffset), ""
 	case part.refused != "": // the last entry may be the unrecognized one
 		return min(offset+n-1, maxOffset), ""
@@ -211,7 +213,7 @@ func (l *lister) page(ctx context.Context, statuses []string, offset int, p *pas
 	return part, nil
 }
 
-// add adds the entries that the passage does not have yet.
+// add appends the entries whose IDs the passage does not contain yet.
 func (p *passage) add(entries []Entity) {
 	for _, e := range entries {
 		if !p.seen[e.ID] {
@@ -247,7 +249,7 @@ func askFor(ctx context.Context, c *Client, kind, id, what, path string) (e Enti
 	return e, err
 }
 
-// refuse returns the error for an invalid ID, which must not become part of a path.
+// refuse returns the error for a text that is not an ID. Such a text must not become part of a URL's path.
 func refuse(what, id string) error {
 	return &ReadError{What: what + " " + quote([]byte(id), 60), Reason: "this is not an ID of a " + what,
 		Err: ErrContract}

@@ -18,16 +18,16 @@ import (
 type Page[T any] struct {
 	Number     int
 	Total      int64        // the stated number of rows on all pages; -1: no number is stated
-	Items      []T          // values are slices of Raw, or of a copy in which invalid text was replaced
+	Items      []T          // their values are slices of Raw, or of a copy in which invalid UTF-8 was replaced
 	Raw        []byte       // the reply's body as received, decompressed
 	Unknown    []UnknownKey // keys that the description does not name, each once
-	NotObjects []int        // rows that are not JSON objects, from 1; their items are empty
+	NotObjects []int        // numbers (from 1) of the rows that are not JSON objects; their items are empty
 }
 
 // UnknownKey is a key in a reply that the service's description does not name.
 type UnknownKey struct {
 	Path string // for example "data[].brand_new"
-	Type string // JSON type of its first value; "column": only the list of columns has the key
+	Type string // JSON type of the key's first value; "column": only the list of columns has the key
 }
 
 // paged is a question whose answer comes in pages.
@@ -36,20 +36,20 @@ type paged[T any] struct {
 	path  string
 	query url.Values // without page and page_size
 	size  int        // rows per page
-	// service is the description of the replies; nil: the embedded one.
+	// service is the description of the replies; nil: the embedded description.
 	service *service.Service
-	// decode decodes a reply. It may reuse the memory of room for the rows.
+	// decode decodes a reply. It may store the rows in the memory of the slice room.
 	decode func(body []byte, room []T) (pageReply[T], error)
 }
 
-// pageReply is one decoded reply, before the walk has compared it with its other pages.
+// pageReply is one decoded reply, before it is compared with the other pages of the walk.
 type pageReply[T any] struct {
 	columns    []string
 	items      []T
-	pagination *pagination // nil: the reply has none, as before April 2026
+	pagination *pagination // nil: the reply has no pagination, as all replies before April 2026
 	unknown    []UnknownKey
 	notObjects []int // rows, from 1
-	more       bool  // the reply states that more rows follow
+	more       bool  // the reply itself states that more rows follow
 }
 
 // room is the memory into which a walk reads each of its pages.
@@ -61,8 +61,8 @@ type room[T any] struct {
 // pagination is the position of a page among all pages.
 type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 
-// pages requests the pages of q, up to the last page according to the replies. In seen, it stores what the replies
-// state about their completeness. The iteration ends after an error.
+// pages requests the pages of q, up to the last page according to the replies. It stores in the variable seen what the
+// replies state about their completeness. The iteration ends after an error.
 func pages[T any](ctx context.Context, c *Client, q paged[T], seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		var r room[T]
@@ -90,7 +90,7 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], seen *Evidence) it
 	}
 }
 
-// prove walks stored replies in the way in which [pages] walks requested pages.
+// prove checks stored replies as [pages] checks the replies that it requests.
 func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error], seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		w := newWalk(q)
@@ -164,7 +164,7 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, to *room
 
 func pageName(what string, n int) string { return what + " page " + strconv.Itoa(n) }
 
-// count describes a number of items for people.
+// count returns a number and a noun for a message: "1 row", "2 rows". one is the noun in the singular.
 func count(n int64, one string) string {
 	if n == 1 {
 		return "1 " + one

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// maxRows and maxPages bound an answer, in case a service sends pages without end.
+// maxRows and maxPages bound the pages of one read, in case a service sends pages without end.
 const (
 	maxRows  = 100_000_000
 	maxPages = 100_000
@@ -32,8 +32,8 @@ type pageWalk[T any] struct {
 	seen Evidence
 	last int64 // the number of the last page, as the pages state it
 	done bool  // no further page is requested
-	// full has the rows of the last page, if that page is full. isRepeat means that the page after the last page has
-	// the same rows.
+	// full contains the rows of the last page, if that page has as many rows as fit. isRepeat is true if the service
+	// repeated these rows on the page after the last page.
 	full     map[string]bool
 	isRepeat bool
 }
@@ -53,7 +53,7 @@ func (w *pageWalk[T]) add(n int, a *pageReply[T]) error {
 	switch {
 	case w.seen.Rows+rows > maxRows || n >= maxPages:
 		return w.contract(n, "no end after %d rows on %d pages", w.seen.Rows+rows, n)
-	case n > 1 && int64(n) > w.last && w.hasAll(a.items): // the page after the last one has no new rows
+	case n > 1 && int64(n) > w.last && w.hasAll(a.items): // the page after the last page is empty or repeats it
 		w.done, w.isRepeat = true, rows > 0
 		return nil
 	case g == nil:
@@ -106,7 +106,8 @@ func (w *pageWalk[T]) rememberLast(items []T) {
 	}
 }
 
-// hold compares the pagination of a page with the rows of the page, and with the pagination of the previous page.
+// hold records a contradiction between the pagination of a page and its rows, or between it and the pagination of the
+// previous page.
 func (w *pageWalk[T]) hold(n int, rows int64, g *pagination) {
 	if rows > g.pageSize {
 		w.against("page %d: %s, and its page_size is %d", n, count(rows, "row"), g.pageSize)

@@ -47,7 +47,7 @@ func (c *Client) read(ctx context.Context, q question) ([]byte, error) {
 		c.limit.release(true)
 		if f == nil {
 			took := time.Since(sent)
-			if took > time.Duration(c.timeout.Load()) { // other answers may take as long
+			if took > time.Duration(c.timeout.Load()) { // give other answers as much time
 				c.timeout.Store(int64(2 * took))
 			}
 			c.isAnswered.Store(true)
@@ -84,15 +84,15 @@ func (c *Client) read(ctx context.Context, q question) ([]byte, error) {
 	}
 }
 
-// reading is the state of one read.
+// reading is the state of one call of [Client.read], over all its requests.
 type reading struct {
 	c        *Client
 	q        question
 	wait     *backoff.ExponentialBackOff
 	attempts int
-	failures [retryInBudget + 1]int // number of failures, by their kind of retry
+	failures [retryInBudget + 1]int // number of failures, by how often they may be retried
 	renewed  bool                   // the credentials were read again
-	memory   memory                 // of the reply that is being read
+	memory   memory                 // memory that holds the reply being read
 
 	longer time.Duration // timeout of the next request, after a request that timed out
 }
@@ -107,8 +107,8 @@ func newBackOff() *backoff.ExponentialBackOff {
 	return b
 }
 
-// acquire waits until a request may be sent: for a pause that the service asked for, and for the limit per minute. Each
-// acquire without an error must be followed by one release of the limiter. Queueing for our own limit is not charged to
+// acquire waits until a request may be sent: for a pause that the service asked for, and for the limit per minute. The
+// caller must call limit.release once for each acquire without an error. Waiting for our own limit is not charged to
 // the retry budget, because the service did not fail.
 func (r *reading) acquire(ctx context.Context) error {
 	for {
@@ -121,12 +121,12 @@ func (r *reading) acquire(ctx context.Context) error {
 		if r.c.breaker.paused() == 0 && (r.attempts > 0 || r.c.breaker.left(false) > 0) {
 			return nil
 		}
-		r.c.limit.release(false) // meanwhile the service asked for a pause, or the budget was used up
+		r.c.limit.release(false) // in the meantime the service asked for a pause, or the budget was used up
 	}
 }
 
-// waitForPause waits for the end of a pause that the service asked for, in reply to any request of the client. It gives
-// up if the pause is longer than the rest of the retry budget.
+// waitForPause waits until the pause that the service asked for is over. Any reply to the client may have asked for it.
+// waitForPause gives up if the pause is longer than the rest of the retry budget.
 func (r *reading) waitForPause(ctx context.Context) error {
 	for {
 		pause, left := r.c.breaker.paused(), r.c.breaker.left(r.attempts > 0)
@@ -152,8 +152,8 @@ func (r *reading) waitForPause(ctx context.Context) error {
 	}
 }
 
-// retry waits until a failed request may be sent again. It returns an error if the read ends instead. The parameter
-// sent is the time at which the request was sent.
+// retry waits until a failed request may be sent again, or returns the error with which the read ends. The parameter
+// sent is the time at which the failed request was sent.
 func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	r.failures[f.retry]++
 	if f.retry == retryNever || r.failures[retryOnce] > 1 || r.failures[retryBriefly] > fewRetries {
@@ -192,7 +192,7 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	return r.sleep(ctx, min(wait, b.left(true)))
 }
 
-// usedUp adds to a reason that the budget is used up.
+// usedUp appends to the text reason that the retry budget is used up.
 func (r *reading) usedUp(reason string) string {
 	return fmt.Sprintf("%s, and the retry budget of %v is used up", reason, r.c.budget)
 }

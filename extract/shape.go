@@ -41,13 +41,14 @@ type Entity struct {
 type resource struct {
 	service *service.Service
 	name    string // "campaign", for errors
-	plural  string // names its lists; empty: there are none
-	line    string // names the lines with the keys that identify an entity, for errors
+	plural  string // "campaigns", for errors and lines of the service file; empty: the service has no list of them
+	line    string // the line of the service file that names the keys of the ID, for errors
 	// id returns the ID of an object; ok is false if the object is not such an entity.
 	id func(fields map[string]Value) (id string, ok bool)
 }
 
-// one returns the entity in a reply or in an entry of a list: the object itself, or an object directly within it.
+// one returns the only entity in v, which is a reply or an entry of a list. The entity is v itself, or an object
+// directly within v.
 func (r resource) one(v Value) (Entity, error) {
 	fields, ok := v.Object()
 	if !ok {
@@ -75,7 +76,7 @@ func (r resource) one(v Value) (Entity, error) {
 	return Entity{}, contractf("which object is the %s: %s have an ID of one", r.name, strings.Join(keys, " and "))
 }
 
-// idKeys lists the keys that identify the entity.
+// idKeys lists the keys under which an object has its ID, for errors.
 func (r resource) idKeys() string {
 	if !strings.HasPrefix(r.line, "ids.") {
 		return "as built in"
@@ -142,7 +143,7 @@ func (r resource) array(doc Value) ([]Value, error) {
 		return all[0].values, nil
 	case len(filled) == 1:
 		return filled[0].values, nil
-	case len(all) == 0: // a deeper array is used only if a line names it, so list the candidates
+	case len(all) == 0: // suggest deeper arrays in the error: such an array is used only if a line names it
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
 			inner, _ := fields[key].Object()
 			all = append(all, arraysOfObjects(key+".", inner)...)
@@ -186,8 +187,8 @@ func keysOfLevels(outer map[string]Value) map[string]Value {
 	return seen
 }
 
-// byID returns a resource that recognizes a campaign or a creative by its ID under a key of the lines ids. If want is
-// empty, any ID will do.
+// byID returns a resource that recognizes a campaign or a creative by its ID. The lines ids.campaign and ids.creative
+// of the service file name the key of the ID. If want is not empty, only the entity with this ID is recognized.
 func byID(s *service.Service, kind, want string) resource {
 	line := "ids." + kind
 	return resource{service: s, name: kind, plural: kind + "s", line: line,
@@ -201,7 +202,7 @@ func byID(s *service.Service, kind, want string) resource {
 		}}
 }
 
-// IDOf returns a value as an ID: a text without surrounding blanks, or the digits of a whole number.
+// IDOf returns the ID in a value: a text, without blanks around it, or the digits of a whole number.
 func IDOf(v Value) (id string, ok bool) {
 	id, ok = v.ID().Text()
 	id = strings.TrimSpace(id)
@@ -212,15 +213,15 @@ func IDOf(v Value) (id string, ok bool) {
 const maxID = 200
 
 // IsID reports whether a text can be an ID: no surrounding blanks, no control characters, no U+FFFD, and nothing that
-// has a meaning in a path. It accepts other forms than the description's.
+// has a meaning in a path. It is more lenient than the service's description: see [IsToken].
 func IsID(s string) bool {
 	return s != "" && len(s) <= maxID && s == strings.TrimSpace(s) && s != "." && s != ".." &&
 		!strings.ContainsAny(s, "/\\?#%") &&
 		!strings.ContainsFunc(s, unicode.IsControl) && !strings.ContainsRune(s, utf8.RuneError)
 }
 
-// IsToken reports whether a text consists of 1 to 40 letters, digits, underscores and hyphens. All IDs in the
-// description do.
+// IsToken reports whether a text consists of 1 to 40 letters, digits, underscores and hyphens. According to the
+// service's description, all IDs have this form.
 func IsToken(s string) bool {
 	return len(s) >= 1 && len(s) <= 40 && strings.Trim(s,
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""

@@ -19,7 +19,8 @@ func sourcesResource(s *service.Service, campaignID string) resource {
 		id: func(fields map[string]Value) (string, bool) {
 			for _, line := range []string{"mode", "blocked", "allowed", "optimized", "bid_overrides", "one_list"} {
 				for _, key := range s.Names("sources." + line) {
-					// The key of one_list may also hold an object with all of the settings.
+					// The key under one_list does not identify source settings if its value is an object: such an
+					// object may contain all of the settings.
 					v, there := fields[key]
 					if _, isObject := v.Object(); there && (line != "one_list" || !isObject) {
 						return campaignID, true

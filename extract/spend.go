@@ -95,7 +95,7 @@ func spendPages(s *service.Service, q SpendQuestion) paged[SpendLine] {
 	}
 }
 
-// DayOf parses a day of the report: 2026-03-08, or a form of the line times.days.
+// DayOf parses a day of the report: 2026-03-08, or another form that the line times.days of the service file declares.
 func DayOf(s *service.Service, text string) (day schema.Date, ok bool) {
 	if day, err := schema.ParseDate(text); err == nil {
 		return day, true
@@ -115,7 +115,8 @@ func DayOf(s *service.Service, text string) (day schema.Date, ok bool) {
 	return 0, false
 }
 
-// noDay describes a text that is not a day, with the line of the service file for its form.
+// noDay returns an error text for a value that is not a day. The text suggests the line of the service file that
+// declares another form.
 func noDay(v Value) string {
 	return fmt.Sprintf("date %s is not a day; its form, in Go's layout, is a line times.days of "+
 		`SPENDSYNC_SERVICE_FILE, for example times.days: "01/02/2006"`, printable(v, 60))
@@ -171,8 +172,8 @@ func reportQuery(s *service.Service, from, to schema.Date, columns []string, cre
 	return q
 }
 
-// totalColumns are the columns of a question for the service's own sums. If the service groups by the requested
-// columns, it answers with one row per date. The service's description does not promise this grouping.
+// totalColumns are the columns that are requested for the service's own sums. If the service groups by the requested
+// columns, it returns one row per date. The service's description does not promise this grouping.
 var totalColumns = []string{"date", "total_spend", "clicks"}
 
 // totalPageSize has room for one row per day of the entire reach. A service may send fewer rows per page.

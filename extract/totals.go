@@ -17,20 +17,20 @@ type Totals struct {
 	Why    string // why there are no totals
 	// BeyondReach means that there are no totals because the first day is older than the report's reach.
 	BeyondReach bool
-	// Empty means that there are no totals because a valid answer has no rows. If the question was about one day, the
-	// day may have no spend.
+	// Empty means that there are no totals because a valid answer has no rows. If the totals of a single day were
+	// requested, that day may have no spend.
 	Empty bool
 	// Decimals is the largest number of decimals of a total, at most six. If the amounts of the rows have more
 	// decimals, the service rounds its totals.
 	Decimals int
-	// ByDay has every requested day; a day without a row has a total of zero. It is nil if there are no totals.
+	// ByDay has every requested day; a day that the answer omits has a total of zero. It is nil if there are no totals.
 	ByDay map[schema.Date]Total
 }
 
 // Total is the service's own sum of one day.
 type Total struct {
 	Spend   schema.Money
-	Rounded bool // Spend had more than six decimals
+	Rounded bool // the service's text of Spend had more than six decimals
 	Clicks  schema.Null[int64]
 }
 
@@ -179,8 +179,8 @@ func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int
 	return 2*max(off, -off) <= schema.Money(rounded)
 }
 
-// AgreesRounded is like [Total.Agrees], for a service that rounds: each row may be off by half a unit of its last
-// decimal, and so may the total.
+// AgreesRounded is like [Total.Agrees], for a service that rounds amounts. rowDecimals is the number of decimals to
+// which the rows are rounded. Each row, and the total, may be off by half a unit of its last decimal.
 func (t Total) AgreesRounded(
 	spend schema.Money, clicks schema.Null[int64], rows int64, rowDecimals, totalDecimals int,
 ) bool {

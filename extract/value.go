@@ -145,7 +145,7 @@ func document(body []byte) (Value, error) {
 	}
 	rest := bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")
 	switch {
-	case err != nil: // the reply ends within a value
+	case err != nil: // the reply ends before the value does
 		return nil, &replyError{reason: "the reply is not JSON: " + printable(err.Error(), 100), notJSON: true}
 	case v.Kind() == 'n':
 		return nil, &replyError{reason: "the reply is null", notJSON: true}
@@ -182,7 +182,7 @@ func Keys(fields map[string]Value) string {
 	return strings.Join(names, ", ") + more
 }
 
-// twice precedes the values of a key that a row has several times, with different values. Valid JSON cannot begin with
+// twice is the prefix of a Value that joins several different values of one key of a row. Valid JSON cannot begin with
 // this text.
 const twice = "twice: "
 

@@ -1,10 +1,11 @@
-// Adsim serves the simulated advertising service on its own, for trying spendsync
-// out and for tests across processes.
+// Adsim runs the simulated advertising service as a process of its own, for trying spendsync out and for tests that
+// start several processes.
 //
-// It listens on -addr and then prints the lines that point spendsync at it, ready to paste into a shell. The package
-// documentation of spendsync/extract/adsim describes the simulated service; "adsim -h" lists the flags.
+// It listens on the address of the flag -addr. Then it prints the shell commands that set spendsync's variables to this
+// service. The package documentation of spendsync/extract/adsim describes the simulated service; "adsim -h" lists the
+// flags.
 //
-// It stops on SIGINT and SIGTERM, and gives requests in flight two seconds.
+// On SIGINT or SIGTERM it stops, after at most two seconds for the requests in flight.
 package main
 
 import (
@@ -79,7 +80,7 @@ func serve(ctx context.Context, service http.Handler, listener net.Listener) err
 		ReadTimeout:       30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		// No WriteTimeout: a fault may stall a reply for as long as the client waits.
+		// WriteTimeout stays unset: a simulated fault may delay a reply for as long as the client waits.
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
@@ -91,7 +92,8 @@ func serve(ctx context.Context, service http.Handler, listener net.Listener) err
 	grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		// The two seconds are over. Close ends the replies that a fault still stalls.
+		// Some requests are still open after two seconds, for example those delayed by a simulated fault. Close cuts
+		// them off.
 		return server.Close()
 	}
 	return nil
@@ -118,7 +120,7 @@ func announce(stdout io.Writer, base string) {
 		base+adsim.APIPrefix, adsim.DefaultKey, base+adsim.ReportPrefix, adsim.DefaultUser, adsim.DefaultPassword)
 }
 
-// examples returns a request of each API to paste.
+// examples returns two curl commands for the user to paste: one for the advertiser API, one for the report.
 func examples(service *adsim.Service, base string) string {
 	return fmt.Sprintf(`
 Ask it for the campaigns, and for the spend of today:

@@ -1,16 +1,16 @@
-// Bench measures the complete product, end to end, and the alternatives that people would use, in one run on one
-// machine:
+// Bench measures spendsync from the first request to the finished files, and the alternatives that people would use, in
+// one run on one machine:
 //
 //	go run ./cmd/bench -rows 320000,3200000
 //
-// Bench builds spendsync and the simulated service, starts the service as a separate process, and requests every page
-// once before it measures. It runs the measured processes in turns, so that a slow minute of the machine affects all of
-// them alike. -rows lists the sizes of the report; each size is measured separately. With -python, Bench also measures
-// the alternatives: a plain script, dlt, and the best script that was written by hand.
+// Bench builds spendsync and the simulated service, and starts the service as a separate process. It requests every
+// page once before it measures. It runs the measured processes in turns, so that a slow minute of the machine affects
+// all of them alike. -rows lists the sizes of the report; each size is measured separately. With -python, Bench also
+// measures the alternatives: a plain script, dlt, and a script that was optimized by hand.
 //
-// Bench prints one table. For each process, the table shows the median CPU seconds, wall seconds and peak memory, and
-// the ratio of the CPU seconds to those of a first load. Compare ratios, not seconds: machines differ and are noisy.
-// README.md in this directory has the results.
+// For each size, Bench prints one table. For each process, the table shows the median CPU seconds, wall seconds and
+// peak memory, and the ratio of the CPU seconds to those of a first load. Compare ratios, not seconds: machines differ
+// and are noisy. README.md in this directory has the results.
 package main
 
 import (
@@ -50,8 +50,8 @@ type options struct {
 	dir, python      string
 }
 
-// The smallest sizes that can be measured: below them the rows of creatives without spend, and paused campaigns,
-// dominate the size of the account.
+// The smallest report and account that can be measured. In smaller ones, paused campaigns and creatives without spend
+// dominate.
 const (
 	leastRows      = 100 * days
 	leastCampaigns = 5
@@ -118,8 +118,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// The measured processes of spendsync. Of each peer, only the first load, the unchanged reread and the reread of
-// restated days are measured.
+// The names of the measured runs of spendsync. The alternatives (see peers) are measured in the first three runs only:
+// the first load, a reread without changes, and a reread with some changed rows.
 const (
 	firstLoad   = "first load"
 	unchanged   = "all read again, unchanged"
@@ -173,7 +173,8 @@ func (o options) measure(ctx context.Context, rows int, progress io.Writer) (*ta
 	return results, s, nil
 }
 
-// steps returns the processes of a turn, each with empty folders. Steps that read the same pages are neighbors.
+// steps empties the folders and returns the measured processes of one turn, in order. Processes that read the same
+// pages follow each other.
 func (o options) steps(ctx context.Context, s *service) (all []step, err error) {
 	if err := os.RemoveAll(filepath.Join(o.dir, "store")); err != nil {
 		return nil, err

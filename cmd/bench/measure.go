@@ -14,7 +14,7 @@ type measurement struct {
 	rss       int64 // bytes, at its peak
 }
 
-// measure runs a process to its end.
+// measure runs a process to its end, and returns its CPU time, wall time and peak memory.
 func measure(cmd *exec.Cmd) (m measurement, err error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -34,8 +34,8 @@ type service struct {
 // startService starts adsim with a stopped clock and a report of about the given number of rows. It requests every page
 // once, so that the caches of adsim are filled before the first measurement.
 func (o options) startService(ctx context.Context, rows int) (*service, error) {
-	// Use half as many websites as rows per day. With fewer websites, the report would have fewer rows, because a
-	// creative has at most one row per website and day.
+	// Use half as many websites as rows per day, but at least 200. A creative has at most one row per website and day,
+	// so fewer websites would give fewer rows than were asked for.
 	perDay := rows / days
 	cmd := exec.CommandContext(ctx, filepath.Join(o.dir, "adsim"), "-addr", "127.0.0.1:0", "-frozen", "-rate-limit",
 		"-1",
@@ -94,8 +94,8 @@ func (s *service) stop() {
 // reportColumns are the columns of the report that spendsync requests.
 const reportColumns = "date,campaign_id,creative_id,source_id,total_spend,clicks,impressions,conversions"
 
-// warm sends every request of spendsync and the peers once, so that the service computes its totals before the
-// measurement.
+// warm sends every request that spendsync and the alternatives will send, once. So the service computes its totals
+// before the measurement.
 func (s *service) warm(ctx context.Context) error {
 	asked := url.Values{"include_creatives": {"true"}, "page_size": {"10000"}, "columns": {reportColumns}}
 	s.rows = 0
@@ -116,7 +116,8 @@ func (s *service) warm(ctx context.Context) error {
 	return err
 }
 
-// pages reads every page of some days, and returns the stated number of rows.
+// pages reads every page of the report from one day to another, both included. It returns the number of rows that the
+// last page states.
 func (s *service) pages(ctx context.Context, first, last schema.Date, asked url.Values) (rows int, err error) {
 	asked.Set("start_date", first.String())
 	asked.Set("end_date", last.String())
@@ -141,25 +142,26 @@ func (s *service) pages(ctx context.Context, first, last schema.Date, asked url.
 	return rows, nil
 }
 
-// peerEnv returns the variables of the peers' scripts: the address of the report, its user, and the days.
+// peerEnv returns the environment variables for the scripts in the folder peers: the address of the report, its user,
+// and the days.
 func (s *service) peerEnv() []string {
 	return append(os.Environ(), "DO_NOT_TRACK=1", "RUNTIME__DLTHUB_TELEMETRY=false", "REPORT="+s.report,
 		"REPORT_USER="+s.user, "REPORT_PASSWORD="+s.password, "FROM="+s.first.String(), "TO="+s.today.String(),
 		"COLUMNS="+reportColumns)
 }
 
-// restateAll changes the numbers of all rows that have spent something.
+// restateAll multiplies the numbers of all rows by 1.01, on every day that is over.
 func (s *service) restateAll(ctx context.Context) error {
 	return s.restate(ctx, schema.ReachDays, restatement{Percent: 101})
 }
 
-// restateScattered changes the numbers of one source in a hundred on every day that is over.
+// restateScattered changes the numbers of one website in a hundred, on every day that is over.
 func (s *service) restateScattered(ctx context.Context) error {
 	return s.restate(ctx, schema.ReachDays, restatement{Percent: 150, OneIn: 100})
 }
 
-// anHourLater applies the changes of an hour: late conversions of one source in 500 on the last ten days, and five
-// percent more traffic today.
+// anHourLater applies the changes of an hour: the rows of one website in 500 grow by half on the last ten days, as late
+// conversions would do, and the traffic of today grows by five percent.
 func (s *service) anHourLater(ctx context.Context) error {
 	grown := restatement{Day: s.today.String(), Kind: "multiply", Percent: 105}
 	if err := s.order(ctx, grown); err != nil {
@@ -168,7 +170,7 @@ func (s *service) anHourLater(ctx context.Context) error {
 	return s.restate(ctx, 10, restatement{Percent: 150, OneIn: 500})
 }
 
-// restatement is the body of a command that changes rows.
+// restatement is the body of adsim's command that changes the numbers of one day's rows.
 type restatement struct {
 	Day     string `json:"day"`
 	Kind    string `json:"kind"`
@@ -176,7 +178,8 @@ type restatement struct {
 	OneIn   int    `json:"one_in,omitempty"`
 }
 
-// restate changes the last days before today; the argument days is their number.
+// restate sends the same command for each of the last days before today, and requests every page again. The parameter
+// days is the number of these days.
 func (s *service) restate(ctx context.Context, days int, which restatement) error {
 	for d := s.today - schema.Date(days); d < s.today; d++ {
 		which.Day, which.Kind = d.String(), "multiply"
@@ -187,7 +190,7 @@ func (s *service) restate(ctx context.Context, days int, which restatement) erro
 	return s.warm(ctx)
 }
 
-// order sends a restatement to the service.
+// order sends a command that changes rows to the service.
 func (s *service) order(ctx context.Context, r restatement) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -200,7 +203,8 @@ func (s *service) order(ctx context.Context, r restatement) error {
 	return send(req, nil)
 }
 
-// send sends a request, and passes the body of the reply to a function.
+// send sends a request, and passes the body of the reply to the function body, if that is not nil. A status of 300 or
+// more is an error.
 func send(req *http.Request, body func([]byte) error) error {
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

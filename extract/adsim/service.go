@@ -107,7 +107,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wire.Send(w, r, st.Now, rep, f)
 }
 
-// answer returns the reply without quirks, and without the faults that strike while a reply is sent.
+// answer returns the reply as it is before quirks change it, and before the faults that strike while a reply is sent.
 func (s *Service) answer(st *ledger.State, r *http.Request, views []report.View, f *wire.Fault) wire.Reply {
 	if f != nil {
 		if rep, replaces := s.faultReply(st, r, f); replaces {
@@ -124,7 +124,8 @@ func (s *Service) answer(st *ledger.State, r *http.Request, views []report.View,
 	return report.Error(http.StatusNotFound, "Not found")
 }
 
-// faultReply returns the reply of a fault, and reports whether this reply replaces the service's own reply.
+// faultReply returns the reply that a fault simulates. The result is false if the fault leaves the service's own reply
+// in place.
 func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (wire.Reply, bool) {
 	status := f.Status
 	if status == 0 {

@@ -25,7 +25,8 @@ func (s *API) me(c *call) wire.Reply {
 		clock.Instant(c.key.ends(c.st.Now))})
 }
 
-// budget is the daily limit for one kind of change. The description does not name the kinds.
+// budget is the daily limit for one kind of change, as GET /v1/limits returns it. The kinds' names are invented,
+// because the description does not name them.
 type budget struct {
 	Kind     string `json:"kind"`
 	Used     int    `json:"used"`

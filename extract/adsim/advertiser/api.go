@@ -31,7 +31,7 @@ type call struct {
 
 // route is an operation of the API.
 type route struct {
-	method, path string // a star stands for an ID or a verb
+	method, path string // a star in path stands for an ID or a verb
 	params       string // allowed query parameters, separated by spaces
 	answer       func(*API, *call) wire.Reply
 }
@@ -48,7 +48,7 @@ var routes = []route{
 	{http.MethodPost, "/v1/campaigns/*/sources/*", "", (*API).changeSources},
 }
 
-// API answers the advertiser API for one account.
+// API serves the requests of one account to the advertiser API.
 type API struct {
 	World *world.World
 	keys  []*apiKey
@@ -57,7 +57,7 @@ type API struct {
 // NewAPI returns the API of an account with its two keys.
 func NewAPI(w *world.World) *API { return &API{World: w, keys: keysOf(&w.Cfg)} }
 
-// Serve finds the account of the request's key and answers for it.
+// Serve finds the account whose key the request has, and returns that account's reply.
 func Serve(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
 	api, key := accountOf(accounts, r.Header.Get("Authorization"), now)
 	if api == nil {
@@ -121,8 +121,8 @@ type limiter struct {
 	accepted []time.Time
 }
 
-// wait returns 0 and counts the request if fewer than most requests were accepted in the last 60 seconds. Otherwise it
-// returns the number of seconds until a request would be accepted. If most is negative, there is no limit.
+// wait counts the request and returns 0 if fewer requests than the parameter most were accepted in the last 60 seconds.
+// Otherwise it returns the number of seconds until a request would be accepted. If most is negative, there is no limit.
 func (l *limiter) wait(now time.Time, most int) int {
 	if most < 0 {
 		return 0

@@ -29,7 +29,7 @@ func (s *API) listCampaigns(c *call) wire.Reply {
 	})
 }
 
-// shown returns the campaign with the given ID, or nil if there is no such campaign or the campaign is hidden.
+// shown returns the campaign with the given ID, or nil if the account has no such campaign or the campaign is hidden.
 func shown(st *ledger.State, id string) *market.Campaign {
 	if st.Changes.Campaign(id).Hidden {
 		return nil

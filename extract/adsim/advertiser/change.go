@@ -91,7 +91,7 @@ func apply(e *world.Editor, c Change) (string, error) {
 	return cr.ID, changeCreative(e, cr, c.Set)
 }
 
-// fields maps the names of those fields of Change.Set that have not been applied yet to their new values.
+// fields holds the members of Change.Set that have not been applied yet: the API's field names and their new values.
 type fields map[string]json.RawMessage
 
 func fieldsOf(set map[string]any) (f fields, err error) {
@@ -104,8 +104,8 @@ func fieldsOf(set map[string]any) (f fields, err error) {
 	return f, nil
 }
 
-// take decodes a field if it is present, and removes it from f. The fields that remain in f at the end are unknown
-// fields. Null decodes as the zero value.
+// take decodes the field with the given name, and removes it from f; it does nothing if f lacks the field. Fields that
+// remain in f at the end are unknown. Null decodes as the zero value.
 func take[T any](f fields, name string, into **T) error {
 	raw, present := f[name]
 	if !present {

@@ -15,7 +15,7 @@ import (
 type apiKey struct {
 	secret, name string
 	canWrite     bool
-	expiresAt    time.Time // zero: the method ends computes the instant
+	expiresAt    time.Time // zero: see the method ends
 	limiter      limiter
 }
 
@@ -34,7 +34,8 @@ func (k *apiKey) ends(now time.Time) time.Time {
 	return time.Date(y, m+3, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// setHeaders sets the headers about the key's expiry, which every authenticated response has.
+// setHeaders sets the headers about the key's expiry: always the time of the expiry, and a warning during the last 14
+// days.
 func (k *apiKey) setHeaders(h http.Header, now time.Time) {
 	ends := k.ends(now)
 	h.Set("Service-Api-Key-Expires-At", ends.UTC().Format(time.RFC3339))

@@ -16,9 +16,8 @@ type listQuery struct {
 	limit, offset int
 }
 
-// listQuery parses the parameters of a list request. The argument statuses contains all statuses. A request without the
-// parameter status lists the entities with one of the first statuses; the argument defaults is the number of these
-// statuses.
+// listQuery parses the parameters of a list request. The argument statuses contains all statuses, those listed by
+// default first. The argument defaults is their number; it applies to a request without the parameter status.
 func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err error) {
 	q.statuses = statuses[:defaults]
 	if text := c.query.Get("status"); text != "" {
@@ -35,8 +34,8 @@ func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err erro
 	return q, err
 }
 
-// integer returns a query parameter, which must be an integer from least to most. It returns unset if the request does
-// not have the parameter.
+// integer returns the query parameter with the given name, an integer between the arguments least and most. If the
+// request lacks the parameter, integer returns the argument unset.
 func (c *call) integer(name string, unset, least, most int) (int, error) {
 	text := c.query.Get(name)
 	if text == "" {
@@ -49,8 +48,8 @@ func (c *call) integer(name string, unset, least, most int) (int, error) {
 	return n, nil
 }
 
-// one returns a reply with a single object. The object is a member named singular of the reply's body. If singular is
-// empty (for the key, the limits and the balance), the object is the body.
+// one returns a reply with a single object. In the reply's body, the object is the value of the key singular. If
+// singular is empty (for the key, the limits and the balance), the object itself is the body.
 func one(singular string, v any) wire.Reply {
 	if singular != "" {
 		v = map[string]any{singular: v}
@@ -58,7 +57,8 @@ func one(singular string, v any) wire.Reply {
 	return wire.JSONReply(http.StatusOK, tree.Marshal(v))
 }
 
-// many returns a reply with the requested page of a list of n entries. A fault may shift the beginning of the page.
+// many returns the requested page of a list of n entries, under the key plural. A fault may shift the beginning of the
+// page.
 func many(c *call, q listQuery, plural string, n int, entry func(i int) any) wire.Reply {
 	list := tree.List()
 	from := c.fault.From(q.offset)
@@ -69,7 +69,7 @@ func many(c *call, q listQuery, plural string, n int, entry func(i int) any) wir
 		"offset", tree.Int(q.offset)).Append(nil))
 }
 
-// orNull returns nil, which encodes as null, for the zero value.
+// orNull returns nil for the zero value, and a pointer to v otherwise. Nil becomes null in JSON.
 func orNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {
