@@ -96,8 +96,9 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 	return all
 }
 
-// judgeEntity judges one entity. The parameter was is the stored current version; nil: there is none. If the JSON of
-// the entity has gained a key, the current version may take over the new JSON ([history.Seen.FillsRaw]).
+// judgeEntity converts what this run has read of one entity into the form that the history needs. The parameter was has
+// the stored current version; it is nil if none is stored. If the JSON of the entity has a new key, the history may put
+// the new JSON into the current version without a new version ([history.Seen.FillsRaw]).
 func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read *reading[R],
 	was *R) history.Seen[R] {
 	seen, keys := k.seenOf(r, read), j.s.readKeys[k.name]
@@ -106,7 +107,7 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 		lacking = j.add(id, &read.Decoded, func(column string) bool { return k.isKnown(was, column) })
 	}
 	raw, hasRaw := k.table.RawJSON(&read.row)
-	if !hasRaw || slices.Contains(seen.Unread, "raw") { // the table has no JSON, or nothing was readable
+	if !hasRaw || slices.Contains(seen.Unread, "raw") { // no JSON in this table, or no part of the reply was readable
 		return seen
 	}
 	gained := transform.ExtraKeysIn(raw, keys)
@@ -121,23 +122,25 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 	if k.isEntity && read.isOwn {
 		k.markUnread(j, id, read, was, &seen, lacking, gained)
 	}
-	// A reply with unread fields may be damaged. The JSON of such a reply is not stored, so that a renamed key is still
-	// new to the next run.
+	// A reply with unread fields may be damaged. Its JSON is not stored: if one of its keys is a renamed key, the next
+	// run must still find that key new.
 	tracked := k.table.TrackedNames()
 	seen.FillsRaw = len(gained) > 0 && len(read.Unread) <= len(read.Withheld) &&
 		!slices.ContainsFunc(seen.Unread, func(column string) bool { return slices.Contains(tracked, column) })
 	return seen
 }
 
-// isKnown reports whether the current version of an entity has a value in a column; was may be nil.
+// isKnown reports whether the current version of an entity has a value in a column. If no version is stored, the
+// parameter was is nil and the result is false.
 func (k *kind[R, P]) isKnown(was *R, column string) bool {
 	return was != nil && slices.ContainsFunc(k.table.Fields(), func(c schema.Column) bool {
 		return c.Name == column && !k.table.ColumnEqual(was, new(R), c)
 	})
 }
 
-// markUnread marks as unread the fields that came without a value and whose stored value is kept. The parameter lacking
-// has the required columns that the reply lacks, and gained the new keys of its JSON.
+// markUnread adds to seen.Unread each field that came without a value but keeps its stored value. The parameter lacking
+// has the required columns that are missing from the reply; the parameter gained has the keys that are new in the
+// reply's JSON.
 func (k *kind[R, P]) markUnread(j *judgement, id string, read *reading[R], was *R, seen *history.Seen[R],
 	lacking []string, gained map[string]string) {
 	none := new(R)
@@ -162,12 +165,13 @@ func (k *kind[R, P]) markUnread(j *judgement, id string, read *reading[R], was *
 			j.column(c.Name).missing++
 			j.column(c.Name).keepsStored = true
 		} else if c := j.s.campaigns[id]; c != nil {
-			c.isSettled = false // the next run must read the campaign again
+			c.isSettled = false // so that the next run reads the campaign again
 		}
 	}
 }
 
-// whyUnread returns why a field that came without a value keeps its stored value; empty: the value is unset.
+// whyUnread decides about a field that came without a value. If the stored value is to be kept, it returns the reason;
+// if the value is to be unset, it returns "".
 func (j *judgement) whyUnread(d *transform.Decoded, id, column string, lacking []string,
 	gained map[string]string) (state, why string) {
 	has := func(columns []string) bool { return slices.Contains(columns, column) }
@@ -192,7 +196,8 @@ func (j *judgement) whyUnread(d *transform.Decoded, id, column string, lacking [
 	return "", ""
 }
 
-// renamedTo returns a new key in the object that a column is read from; empty: there is none.
+// renamedTo returns a key of the parameter gained that may be the new name of a column's key: a new key in the same
+// JSON object. It returns "" if there is none.
 func renamedTo(column string, gained map[string]string) string {
 	isMember := slices.Contains(transform.AudienceColumns, column)
 	for _, path := range slices.Sorted(maps.Keys(gained)) {
@@ -203,8 +208,9 @@ func renamedTo(column string, gained map[string]string) string {
 	return ""
 }
 
-// add counts one entity, and records its unread fields. isKnown reports whether a column has a stored value. It returns
-// the columns that the reply lacks.
+// add counts one entity, and records its unread fields. The function isKnown reports whether the entity has a stored
+// value in a column. add returns the unread columns, without those that the service itself could not read and those
+// whose value was refused.
 func (j *judgement) add(id string, d *transform.Decoded, isKnown func(column string) bool) (lacking []string) {
 	j.entities++
 	for _, e := range d.Refused {
@@ -227,7 +233,7 @@ func (j *judgement) add(id string, d *transform.Decoded, isKnown func(column str
 			continue
 		}
 		j.unread(id, column, readUnreadable, why)
-		if !isRefused { // a refused value is counted as such
+		if !isRefused { // refused values are counted in oddColumn.refused
 			j.column(column).missing++
 			lacking = append(lacking, column)
 		}
@@ -239,7 +245,7 @@ func (j *judgement) add(id string, d *transform.Decoded, isKnown func(column str
 	return lacking
 }
 
-// unread records a field whose stored value is kept.
+// unread records that a field keeps its stored value because the reply has no usable one.
 func (j *judgement) unread(id, column, state string, why schema.Null[string]) {
 	j.line(id, column, state, why)
 	j.s.unread = append(j.s.unread, j.kind+" "+id+" "+column)
@@ -250,8 +256,9 @@ func (j *judgement) line(id, column, state string, why schema.Null[string]) {
 		Field: column, ReadState: state, Message: why})
 }
 
-// report adds the findings: one about all refused values, one for each column with unknown words, and one for each
-// group of columns that are missing from the same number of entities.
+// report adds findings: one for all refused values together, one for each column in which most entities have a value
+// that the description does not list, and one for each group of columns that are missing from the same number of
+// entities.
 func (j *judgement) report() {
 	find := func(form string, columns []string, format string, args ...any) {
 		f := finding{what: j.counted, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...),
@@ -264,7 +271,7 @@ func (j *judgement) report() {
 	}
 	entities := cli.Count(j.entities, "read")
 	var refused []string
-	missing := map[int][]string{} // by the number of entities that lack the columns
+	missing := map[int][]string{} // keyed by how many entities lack the columns
 	for _, name := range slices.Sorted(maps.Keys(j.columns)) {
 		c := j.columns[name]
 		if len(c.refused) > 0 {

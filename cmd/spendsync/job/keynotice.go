@@ -6,12 +6,12 @@ import (
 	"spendsync/schema"
 )
 
-// KeyNotice is the time before the expiry of the API key from which each run warns. The service warns from the same
-// time on.
+// KeyNotice is how long before the expiry of the API key the runs begin to warn in the log. The service's own warnings
+// begin at the same time.
 const KeyNotice = 14 * 24 * time.Hour
 
-// keyExpires returns when the API key expires, if the service states it. It warns if the key expires soon: without the
-// key no settings are read, and the published numbers would not show that.
+// keyExpires returns when the API key expires, or NULL if the service does not state it. It logs a warning if the key
+// expires soon: an expired key stops only the settings, and the published numbers would not show that.
 func (r *session) keyExpires() (expires schema.Null[schema.Instant]) {
 	at, warning, ok := r.API.KeyNotice()
 	if !ok {

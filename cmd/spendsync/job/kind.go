@@ -13,28 +13,29 @@ import (
 	"spendsync/transform"
 )
 
-// settingsKind is a kind of settings. Its stage method adds the run's readings to the stored history.
+// settingsKind is a kind of settings, such as campaigns or the balance. Its method stage adds what this run has read to
+// the stored history.
 type settingsKind interface {
 	stage(r *settingsStage, s *settings) error
 }
 
-// settingsKinds are all kinds of settings in the order in which they are staged. Campaigns come first: creatives and
-// source rules end with their campaign.
+// settingsKinds has all kinds of settings in the order in which they are staged. Campaigns come first, because a
+// creative or source rule ends when its campaign ends.
 var settingsKinds = []settingsKind{&campaignKind, &deliveryKind, &creativeKind, ruleKind{}, &modeKind, balanceKind,
 	limitKind}
 
-// campaignPart is the part of a campaign that one request, or one list, returns.
+// campaignPart is a part of a campaign's settings that is read by one request, or by the requests for one list.
 type campaignPart struct {
 	name string // in ops.entity_read
 	ask  func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error)
-	// read decodes one of the entities received. It records its own errors.
+	// The function read decodes one of the received entities. It records its own errors.
 	read func(n *settingsReader, a transform.Reply) error
-	// whole names the part of the campaign that a complete reply confirms in the table of readings. If whole is empty,
-	// the function read or the history records the confirmation.
+	// whole is the name under which the table of readings records that this part was read in full. If whole is empty,
+	// the function read or the history records that.
 	whole string
 }
 
-// one turns a function that requests one entity into a function that requests a list.
+// one adapts a function that requests one entity: the returned function returns a complete list with only that entity.
 func one(ask func(*extract.Client, context.Context, string) (extract.Entity, error)) func(context.Context,
 	*extract.Client, dueCampaign) (extract.Listing, error) {
 	return func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
@@ -45,25 +46,26 @@ func one(ask func(*extract.Client, context.Context, string) (extract.Entity, err
 
 // kind is a kind of settings with versions: how its entities are decoded and judged, and when they end.
 type kind[R any, P placed[R]] struct {
-	name    string // names its entities in ops.entity_read and ops.unknown_field
-	counted string // names its entities in findings, for example "3 campaigns"
+	name    string // in ops.entity_read and ops.unknown_field
+	counted string // in messages, for example "delivery status"
 	table   schema.TableOf[R]
 	decode  func(transform.Reply, transform.SettingsContext) (R, transform.Decoded, error)
 
-	isListed bool // the key's list of campaigns also contains values of this kind
-	isEntity bool // the entities are campaigns or creatives, whose missing fields are judged
-	// gone reports whether an entity that was not read is deleted; nil: the entity ends with its campaign.
+	isListed bool // entries of the key's list of campaigns also have these settings
+	isEntity bool // campaigns or creatives, whose missing fields are judged
+	// The function gone reports whether an entity that this run has not read is deleted. If gone is nil, the entity
+	// ends with its campaign.
 	gone func(*settingsStage, *settings, *R) bool
-	// complete adds values of other replies to a row; may be nil.
+	// The function complete adds values from other replies to a row that was read. It may be nil.
 	complete func(*settingsStage, *history.Seen[R])
-	stubs    func(*settingsStage, *settings) []R // returns the entities that only the report names; nil: none
-	// after receives all versions of the kind before they are stored. It reports whether it changed columns whose
-	// changes make no version. after may be nil.
+	stubs    func(*settingsStage, *settings) []R // adds the entities that only the report names; nil: none
+	// The function after receives all versions of the kind before they are stored. It reports whether it changed a
+	// column whose changes start no new version. It may be nil.
 	after func(*settingsStage, *settings, []R) bool
 }
 
-// placed is a type constraint: a pointer to a row of a table of versions. Place returns the part of the settings, for
-// example a campaign's list of creatives, whose reading confirms the version.
+// placed is a type constraint: a pointer to a row of a table of versions. Place returns what must be read to confirm
+// the row, for example the campaign's list of creatives.
 type placed[R any] interface {
 	history.Versioned[R]
 	Place() schema.Place
@@ -75,17 +77,17 @@ func (k *kind[R, P]) idOf(row *R) string {
 	return cmp.Or(place.EntityID, place.CampaignID)
 }
 
-// reading is what a run has read of one entity.
+// reading is what a run has read of one entity: its row, and the result of decoding each field.
 type reading[R any] struct {
 	row R
 	transform.Decoded
-	isOwn bool // from the entity's own reply, which omits nothing; the list of campaigns may omit fields
+	isOwn bool // the entity's own reply, which omits nothing; false: an entry of a list, which may omit fields
 }
 
-// read decodes a reply and records the result.
+// read decodes a reply, and records either the row or the error. A second reply for the same entity is an error.
 func (k *kind[R, P]) read(n *settingsReader, a transform.Reply) error {
 	if a.Own.Raw == nil && !k.isListed {
-		return nil // the failed request is recorded already
+		return nil // the request failed, and that is already recorded
 	}
 	id := cmp.Or(a.Own.ID, a.Listed.ID)
 	row, decoded, err := k.decode(a, n.context())
@@ -98,7 +100,7 @@ func (k *kind[R, P]) read(n *settingsReader, a transform.Reply) error {
 	return err
 }
 
-// record adds a reading, and reports whether it is the entity's first reading in this run.
+// record adds the reading of an entity. It returns false, and adds nothing, if this run has already read the entity.
 func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) (isFirst bool) {
 	n.look(k.name, id)
 	n.mu.Lock()
@@ -120,12 +122,13 @@ type settingsStage struct {
 	ended     map[string]bool  // deleted campaigns; set by findEnded
 	endNow    []string         // campaigns that this run found to be deleted
 	versions  int64            // number of new versions
-	was, next history.Readings // the table of readings before and after this run
+	was, next history.Readings // when each part of the settings was last confirmed, before and after this run
 	part      load.StagedChange
 	reported  map[string]transform.ReportCreative // the report's creatives, by ID
 }
 
-// beginReadings starts the new table of readings with the parts that this run has read in full.
+// beginReadings starts the new table of readings, which states when each part of the settings was last read in full.
+// Parts that this run has read in full get the time of this run.
 func (r *settingsStage) beginReadings(s *settings) (err error) {
 	if r.was, err = load.StoredReadings(r.store); err != nil {
 		return err
@@ -145,8 +148,7 @@ func (r *settingsStage) beginReadings(s *settings) (err error) {
 	return nil
 }
 
-// stageSettings turns the replies into observations, advances each table's history by the observations, and stages the
-// result.
+// stageSettings adds what this run has read to the stored history of each table, and stages the result for publication.
 func stageSettings(r *session, s *settings) (part load.StagedChange, newVersions int64, err error) {
 	stage := &settingsStage{session: r, part: load.NewStagedChange()}
 	err = stage.stage(s)
@@ -173,7 +175,7 @@ func (r *settingsStage) stage(s *settings) error {
 	return nil
 }
 
-// stage advances the stored history of the kind by this run's readings.
+// stage adds what this run has read of the kind to the stored history.
 func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 	h, err := load.StoredHistory[R, P](r.store, k.table)
 	if err != nil {
@@ -218,10 +220,10 @@ func (k *kind[R, P]) isGone(r *settingsStage, s *settings, row *R) bool {
 	return s.isGone(P(row).Place().CampaignID, P(row).FramePtr().IsDeleted)
 }
 
-// seenOf converts a reading for [history.Advance].
+// seenOf converts a reading to the form that [history.Advance] takes.
 func (k *kind[R, P]) seenOf(r *settingsStage, read *reading[R]) history.Seen[R] {
 	seen := history.Seen[R]{Row: read.row}
-	for _, c := range k.table.Fields() { // the reply may also have unread columns of other tables
+	for _, c := range k.table.Fields() { // skips unread columns that belong to another table
 		if slices.Contains(read.Unread, c.Name) {
 			seen.Unread = append(seen.Unread, c.Name)
 		}
@@ -232,8 +234,8 @@ func (k *kind[R, P]) seenOf(r *settingsStage, read *reading[R]) history.Seen[R] 
 	return seen
 }
 
-// stateKind is a kind of settings without versions: a new row is added if it differs from the newest stored row of its
-// key.
+// stateKind is a kind of settings without versions, for example the balance. A row is added if it differs from the
+// newest stored row with the same key.
 type stateKind[R any] struct {
 	table schema.TableOf[R]
 	read  func(*accountRead) []R
@@ -256,7 +258,7 @@ func (k stateKind[R]) stage(r *settingsStage, s *settings) error {
 	}
 	for _, row := range k.read(s.money) {
 		latest, isStored := newest[k.key(&row)]
-		if isStored { // the values just read are newer, even if the clock was set back
+		if isStored { // a set-back clock must not make the new values older than the stored ones
 			*k.at(&row) = max(*k.at(&row), *k.at(&latest)+1)
 		}
 		if !isStored || !k.same(latest, row) {

@@ -11,8 +11,8 @@ import (
 	"spendsync/transform"
 )
 
-// campaignParts are the parts of a campaign in the order in which they are requested. The first is the reply about the
-// campaign itself.
+// campaignParts has the parts of a campaign's settings in the order of their requests. The campaign's own reply comes
+// first: if the service does not find the campaign, the other parts may be skipped.
 var campaignParts = []campaignPart{
 	{name: campaignKind.name, ask: askCampaign, read: func(n *settingsReader, a transform.Reply) error {
 		err := campaignKind.read(n, a)
@@ -26,7 +26,7 @@ var campaignParts = []campaignPart{
 	{name: ofSources, ask: one((*extract.Client).Sources), read: readSources},
 }
 
-// askCampaign requests a campaign, unless its reply has been read already.
+// askCampaign returns the campaign's own reply. It sends a request only if the run does not have that reply yet.
 func askCampaign(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
 	if c.own != nil {
 		return extract.Listing{Entities: []extract.Entity{*c.own}, Complete: true}, nil
@@ -54,7 +54,7 @@ var campaignKind = kind[schema.Campaign, *schema.Campaign]{
 	},
 }
 
-// deliveryKind is the delivery status of a campaign, which is part of the campaign's reply.
+// deliveryKind is the delivery status of campaigns. It is decoded from the same reply as the campaign.
 var deliveryKind = kind[schema.Delivery, *schema.Delivery]{
 	name: "campaign", counted: "delivery status", table: schema.DeliveryHistory, decode: transform.Delivery,
 	isListed: true,
@@ -67,7 +67,7 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 	complete: func(r *settingsStage, seen *history.Seen[schema.Creative]) {
 		l := r.reported[seen.Row.CreativeID]
 		seen.Row.ImageURL, seen.Row.IconURL = l.ImageURL, l.IconURL
-		if !l.ImageURL.Valid { // a stored address stays if the report has none now
+		if !l.ImageURL.Valid { // if the report has no address now, the stored one is kept
 			seen.Unread = append(seen.Unread, "image_url")
 		}
 		if !l.IconURL.Valid {
@@ -85,8 +85,8 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 		}
 		return stubs
 	},
-	// The row of a creative that only the report names (a stub) takes its texts from the report. These texts were not
-	// read from the advertiser API, so a change of them makes no version.
+	// A stub is the row of a creative that only the report names. Its texts come from the report and not from the
+	// advertiser API, so a changed text starts no new version.
 	after: func(r *settingsStage, _ *settings, rows []schema.Creative) (changed bool) {
 		for i := range rows {
 			row := &rows[i]
@@ -107,29 +107,31 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 	},
 }
 
-// readCreative decodes a creative. If that fails, all of its fields are unread: an unreadable creative is not a missing
-// creative.
+// readCreative decodes a creative. If decoding fails, the creative is recorded with all of its fields unread: it
+// exists, so it must not count as missing.
 func readCreative(n *settingsReader, a transform.Reply) error {
 	err := creativeKind.read(n, a)
 	if err != nil {
 		read := &reading[schema.Creative]{row: schema.Creative{AccountID: n.s.Account, CreativeID: a.Own.ID}}
 		for _, c := range schema.CreativeHistory.Fields() {
-			if c.History != schema.Refreshed { // refreshed columns come from the report
+			if c.History != schema.Refreshed { // these columns come from the report, not from this reply
 				read.Unread = append(read.Unread, c.Name)
 			}
 		}
 		n.look(creativeKind.name, a.Own.ID)
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		readingsOf(n.settings, schema.CreativeHistory)[a.Own.ID] = read // replaces a reading from another list
+		readingsOf(n.settings, schema.CreativeHistory)[a.Own.ID] = read // even if another list also has the creative
 	}
 	return err
 }
 
-// ofSources names the reply with a campaign's source mode and its source rules.
+// ofSources is the name, in ops.entity_read, of a campaign's source settings: one reply with the source mode and the
+// source rules.
 const ofSources = "source settings of"
 
-// modeKind is the source mode of a campaign. Its reply also contains the rules: see [ruleKind].
+// modeKind is the source mode of a campaign. The same reply also contains the source rules, which are decoded
+// separately (see [ruleKind]).
 var modeKind = kind[schema.SourceMode, *schema.SourceMode]{
 	name: "source settings", counted: "source settings", table: schema.SourceModeHistory,
 	complete: func(_ *settingsStage, seen *history.Seen[schema.SourceMode]) {

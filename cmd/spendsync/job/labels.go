@@ -12,17 +12,18 @@ import (
 	"spendsync/transform"
 )
 
-// labels is the report's list of creatives, over all days within reach. It is requested once per run, and contains the
-// names of the campaigns.
+// labels is the report's list of creatives, over all days that the report still covers. It is requested once per run.
+// Its lines also have the names of the campaigns, which the rows of a day lack.
 type labels struct {
 	lines     []transform.ReportCreative
-	left      []*transform.RowError // lines left out because their IDs cannot be read
+	left      []*transform.RowError // errors of the lines that were skipped because an ID is unreadable
 	err       error
-	names     map[string]string   // of campaigns, by ID; the last name if the report has several
+	names     map[string]string   // of campaigns, by ID; the last one if a campaign has several
 	creatives map[string][]string // IDs of creatives, by campaign
 }
 
-// askLabels requests the labels. If the list changes while it is paged, it is read again, like a day.
+// askLabels requests the report's list of creatives. If the pages show that the list changed meanwhile, it is read
+// again, up to maxReads times.
 func (s *session) askLabels(ctx context.Context) (l *labels) {
 	for from, reads := s.plan.Reach, 1; ; {
 		l = &labels{names: map[string]string{}, creatives: map[string][]string{}}
@@ -35,8 +36,8 @@ func (s *session) askLabels(ctx context.Context) (l *labels) {
 		_, isUnproven := errors.AsType[*extract.UnprovenError](l.err)
 		switch {
 		case errors.Is(l.err, extract.ErrUnreachable) && from < s.plan.Reach+maxOutOfReach:
-			// The first day is no longer within reach: time has passed since the plan was made, or the reach is
-			// shorter than the service states.
+			// The service refuses the first day as too old: midnight has passed since the plan was made, or the report
+			// covers fewer days than the service states.
 			from++
 			continue
 		case isUnproven && reads < maxReads:
@@ -55,8 +56,9 @@ func (s *session) askLabels(ctx context.Context) (l *labels) {
 	}
 }
 
-// storedNames returns a function that returns the name of each campaign in its newest stored day. Replays need it,
-// because stored replies have no names. Days that cannot be read are skipped.
+// storedNames returns a function that returns the names of the campaigns by ID, each from the newest stored day that
+// has the campaign. A replay takes the names from there, because the stored replies have none. Days that cannot be read
+// are skipped.
 func storedNames(store *load.Store) func() map[string]string {
 	return sync.OnceValue(func() map[string]string {
 		names := map[string]string{}

@@ -18,18 +18,18 @@ import (
 	"spendsync/transform"
 )
 
-// An entity is deleted only if the service answers not_found for it; its absence from a list only makes a run ask.
-// Archived is permanent: a run does not ask for archived entities that a list lacks, unless it is a full run.
+// An entity is deleted only if the service answers not_found for its ID. Its absence from a list only makes a run ask
+// for it. An archived entity never changes, so only a full run asks for archived entities that a list lacks.
 
-// openEntity is the stored state of an entity that is not deleted.
+// openEntity is what is known of an entity that is not deleted.
 type openEntity struct {
 	campaign  string // of a creative
 	confirmed schema.Instant
 	isStub    bool // only the report names the entity
 }
 
-// openEntities returns the stored entities of a table that are not deleted, by ID. The set known has the IDs of all
-// stored entities. open and known omit entities that only the report names, because no listing has ever contained them.
+// openEntities returns the stored entities of a table that are not deleted, by ID, and the IDs of all stored entities,
+// deleted or not. Both omit entities that only the report names, because a list has never contained them.
 func openEntities[R any, P history.Versioned[R]](
 	s *load.Store, t schema.TableOf[R], readings history.Readings, place func(*R) (id string, at schema.Place),
 ) (open map[string]openEntity, known map[string]bool, err error) {
@@ -54,9 +54,9 @@ func openEntities[R any, P history.Versioned[R]](
 	return open, known, nil
 }
 
-// askForMissing requests one by one the entities that a list lacks. Entities confirmed longest ago come first, and a
-// run requests at most as many as it may send requests in a minute. askForMissing passes the replies to answered, and
-// records the entities that the service does not have.
+// askForMissing requests, one by one, entities that a list lacks. The entities whose last confirmation is oldest come
+// first. One run requests only as many as the rate limit allows in a minute. askForMissing passes each reply to the
+// function answered, and records which entities the service does not have.
 func (n *settingsReader) askForMissing(
 	ctx context.Context, list, what string, missing map[string]openEntity,
 	read func(context.Context, string) (extract.Entity, error), answered func(extract.Entity, string),
@@ -72,7 +72,7 @@ func (n *settingsReader) askForMissing(
 		g.Go(func() error {
 			entities[i], errs[i] = read(gctx, id)
 			if n.isKeyRefused(gctx, errs[i]) {
-				return errs[i] // the other requests would fail, too
+				return errs[i] // the key is refused: all other requests would fail, too
 			}
 			return nil
 		})
@@ -110,14 +110,13 @@ func (n *settingsReader) askForMissing(
 	}
 }
 
-// isAbsent reports whether the service answered that the account has no such entity, or that the key may not see the
-// entity.
+// isAbsent reports whether an error means that the account has no such entity, or that the key may not read it.
 func isAbsent(err error) bool {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	return ok && (errors.Is(e, extract.ErrNotFound) || slices.Contains([]int{403, 404, 410}, e.Status))
 }
 
-// askForCampaigns requests campaigns that the list lacks, and returns the campaigns that the service has.
+// askForCampaigns requests campaigns that the key's list lacks, and returns those that the service has.
 func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string]openEntity) (due []dueCampaign) {
 	n.askForMissing(ctx, "campaigns", campaignKind.name, missing, n.s.API.Campaign,
 		func(e extract.Entity, id string) {
@@ -127,10 +126,10 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 	return due
 }
 
-// reportedAlone waits for the proof of the report, and returns the account's campaigns or creatives that only the
-// report names. The function of returns the ID of the entity that a line names; empty: the entity is already known. No
-// settings of these entities are stored, so a run asks for each of them. If the service does not show an entity, a
-// later run asks again only if a young day has new spend of the campaign, or if the run is a full run.
+// reportedAlone returns the account's campaigns or creatives that only the report names. It waits until it is proven
+// which campaigns of the report belong to the account. For a line of the report, the function of returns the ID of the
+// entity, or "" if the entity is already known. If an earlier run has asked for an entity in vain, it is omitted,
+// unless this is a full run or, for a campaign, a young day has new spend of it.
 func (n *settingsReader) reportedAlone(ctx context.Context, proven *future[provenReport], what string,
 	of func(transform.ReportCreative) string) map[string]openEntity {
 	if !n.settings.listing.Complete || n.s.trial != nil || n.s.labels().err != nil {
@@ -164,7 +163,8 @@ func (n *settingsReader) reportedAlone(ctx context.Context, proven *future[prove
 	return missing
 }
 
-// unlistedCampaigns returns the stored campaigns that a complete listing lacks and that are not known to be archived.
+// unlistedCampaigns returns the stored campaigns that the complete list of campaigns lacks. It omits deleted campaigns
+// and, unless this is a full run, archived campaigns that were already read in full.
 func (n *settingsReader) unlistedCampaigns() (missing map[string]openEntity, err error) {
 	if !n.settings.listing.Complete {
 		return nil, nil
@@ -183,7 +183,8 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]openEntity, err
 	return missing, err
 }
 
-// readUnlistedCreatives requests the stored creatives that the complete listing of their campaign lacks.
+// readUnlistedCreatives requests the stored creatives that are missing from the complete list of their campaign's
+// creatives.
 func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	archived := map[string]bool{}
 	missing, known, err := openEntities(n.s.store, schema.CreativeHistory, n.confirmed,
@@ -204,7 +205,7 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	n.knownCreatives = known
 }
 
-// askForCreatives requests creatives that the lists of their campaigns lack.
+// askForCreatives requests creatives that are missing from the lists of their campaigns, and reads their settings.
 func (n *settingsReader) askForCreatives(ctx context.Context, missing map[string]openEntity) {
 	n.askForMissing(ctx, "creatives", creativeKind.name, missing, n.s.API.Creative,
 		func(e extract.Entity, id string) {
@@ -212,7 +213,7 @@ func (n *settingsReader) askForCreatives(ctx context.Context, missing map[string
 		})
 }
 
-// readReported reads the campaigns and creatives that only the report names.
+// readReported requests the campaigns and creatives that only the report names, and reads their settings.
 func (n *settingsReader) readReported(ctx context.Context, proven *future[provenReport]) {
 	campaigns := n.askForCampaigns(ctx, n.reportedAlone(ctx, proven, campaignKind.name,
 		func(l transform.ReportCreative) string {
@@ -222,7 +223,7 @@ func (n *settingsReader) readReported(ctx context.Context, proven *future[proven
 			return l.CampaignID
 		}))
 	n.readCampaigns(ctx, campaigns)
-	for _, c := range campaigns { // no rules of these campaigns are stored
+	for _, c := range campaigns { // new campaigns: all of their rules are new, too
 		n.settings.rulesDiffer = append(n.settings.rulesDiffer, c.ID)
 	}
 	read, known := readingsOf(n.settings, schema.CreativeHistory), n.knownCreatives

@@ -16,52 +16,53 @@ import (
 	"spendsync/schema"
 )
 
-// RiskDays is a number of days: if an unproven day leaves the reach within that time, a run ends with [exit.DayAtRisk].
+// RiskDays is how many days ahead a run warns: if a day is not proven and the report covers it for at most that many
+// more days, the run ends with [exit.DayAtRisk].
 const RiskDays = 3
 
 // finding is one thing that a run reports: its subject, its cause, and its severity. The exit code of a run is the code
 // of its gravest finding. The run's sentence lists all findings.
 type finding struct {
-	what string // "spend 2026-11-20", "control totals"; empty: err names the subject
+	what string // such as "spend 2026-11-20"; empty: err names the subject
 	err  error
 	severity
-	// notes are the names of the finding's notes in the manifest, each made of cause, place and form. Once a person
-	// accepts all of them, the finding is still shown but no longer makes a run exit with code 4. Only findings whose
-	// data is stored have notes.
+	// notes are the names under which a person can accept this finding. Once all of them are accepted, the finding is
+	// still shown, but it no longer makes a run exit with code 4. Only findings about stored data have notes.
 	notes   []string
-	size    int64 // number of entities that the notes are about; 0: the notes have no size
-	untried bool  // the read was not tried, because another read failed
+	size    int64 // how many entities the notes are about; 0: this is not counted
+	untried bool  // not read, because another read failed
 }
 
-// severity is how grave a finding is.
+// severity states how a finding affects the exit code.
 type severity int
 
 const (
 	failed  severity = iota // data is missing or not proven
-	differs                 // the data is stored, and differs from what the service states or promises
-	remark                  // does not affect the exit code
+	differs                 // the data is stored, but differs from what the service states
+	remark                  // shown, but without effect on the exit code
 )
 
-// outcome counts what a run has read, before anything is published, and holds its findings.
+// outcome counts what a run has read, and collects the findings, from which the run's exit code and message are made.
 type outcome struct {
 	planned, proven, partial, fromQuarantine, changed, unreachable int // numbers of days
 
 	findings []finding
-	accepted []string // notes of findings that a person has accepted
+	accepted []string // names of notes that a person has accepted
 	stopped  bool     // by a signal
 }
 
-// fail adds a finding about something that could not be read.
+// fail adds a finding with the severity failed: something could not be read or made.
 func (t *outcome) fail(what string, err error) {
 	t.findings = append(t.findings, finding{what: what, err: err})
 }
 
-// hasNothing reports whether there is nothing to publish of the report: days were planned, and none was read.
+// hasNothing reports whether the run has nothing of the report to publish: days were planned, but none was read
+// completely or in part, and the service refused none as too old.
 func (t *outcome) hasNothing() bool {
 	return t.planned > 0 && t.proven+t.partial+t.fromQuarantine == 0 && t.unreachable == 0
 }
 
-// unaccepted returns the findings that no person has accepted.
+// unaccepted returns the findings for which not all notes are accepted. Findings without notes are always included.
 func (t *outcome) unaccepted() []finding {
 	return slices.DeleteFunc(slices.Clone(t.findings), func(f finding) bool {
 		stands := func(name string) bool { return slices.Contains(t.accepted, name) }
@@ -69,8 +70,8 @@ func (t *outcome) unaccepted() []finding {
 	})
 }
 
-// The exit codes of findings, the gravest first. A problem that needs a person comes before a problem that passes by
-// itself. A run that publishes exits with code 4 for findings of any other code.
+// The exit codes that a finding can give a run, the gravest first. A problem that a person must solve comes before a
+// problem that may pass by itself. If a run publishes, findings with a code that publishedCodes lacks give exit code 4.
 var (
 	unpublishedCodes = []int{exit.Usage, exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract,
 		exit.Partial}
@@ -85,8 +86,8 @@ func (t *outcome) unpublishedCode() int {
 	return cmp.Or(gravest(t.findings, unpublishedCodes), exit.Unexpected)
 }
 
-// publishedCode returns the exit code of a run that publishes, from the state after the publication. The parameter
-// reason is the exit code of the error that kept the settings out of the publication.
+// publishedCode returns the exit code of a run that publishes, from its findings and the coverage after the
+// publication. The parameter reason is the exit code of the error that kept the settings from being published, or 0.
 func (t *outcome) publishedCode(o load.Preview, reason int) int {
 	findings := t.unaccepted()
 	isPartial := len(partialDays(o.Coverage)) > 0 || slices.ContainsFunc(o.Notes, isUnacceptedForm) ||
@@ -108,7 +109,7 @@ func (t *outcome) publishedCode(o load.Preview, reason int) int {
 	return exit.OK
 }
 
-// gravest returns the first code in a list that some finding has; 0: none has.
+// gravest returns the first of the codes that the error of any finding has, or 0.
 func gravest(findings []finding, codes []int) int {
 	for _, code := range codes {
 		if slices.ContainsFunc(findings, func(f finding) bool { return exit.Of(f.err) == code }) {
@@ -118,7 +119,7 @@ func gravest(findings []finding, codes []int) int {
 	return 0
 }
 
-// addViewErrors adds a finding for each view that a publication could not make, once each.
+// addViewErrors adds a finding for each view that could not be made, but only once if publishing is tried twice.
 func (t *outcome) addViewErrors(errs []error) {
 	for _, err := range errs {
 		if !slices.ContainsFunc(t.findings, func(f finding) bool { return f.err.Error() == err.Error() }) {
@@ -127,11 +128,11 @@ func (t *outcome) addViewErrors(errs []error) {
 	}
 }
 
-// AtRisk returns the days that are not fully known and leave the reach soon.
+// AtRisk returns the days that will be lost within [RiskDays] days, unless a run proves them.
 func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	var days []schema.DayCoverage
 	for _, c := range coverage {
-		// A partial day that was read after its end lacks only refused rows, which another read would refuse again.
+		// If a partial day was read after its end, it lacks only refused rows. Another read would refuse them again.
 		over := c.LastReadAt.Valid && !c.LastReadAt.V.Time().Before(c.ReportDate.End())
 		lacksRows := c.ControlTotalState == schema.ControlDiffers && c.Doubt.V != schema.Accepted
 		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial && (!over || lacksRows)
@@ -142,8 +143,8 @@ func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return days
 }
 
-// sentence describes how a run ended, with its findings. settings describes the settings; empty if the run did not get
-// that far.
+// sentence returns the message about how a run ended, with its findings. The parameter settings is the part of the
+// message about the settings; it is empty if the run did not read them.
 func (t *outcome) sentence(o load.Preview, published bool, settings string) string {
 	var b strings.Builder
 	if t.stopped {
@@ -184,7 +185,8 @@ func (t *outcome) sentence(o load.Preview, published bool, settings string) stri
 	return b.String()
 }
 
-// failureSentence describes the findings that have a subject, and groups findings with the same reason.
+// failureSentence returns the part of the message about findings that have a subject. Findings with the same reason
+// share one entry.
 func (t *outcome) failureSentence() string {
 	type group struct {
 		first finding
@@ -203,7 +205,7 @@ func (t *outcome) failureSentence() string {
 			groups = append(groups, group{first: f})
 		}
 	}
-	const shown = 2 // the log and ops.step have the other reasons
+	const shown = 2 // all reasons are in the log and in ops.step
 	var b strings.Builder
 	for _, g := range groups[:min(len(groups), shown)] {
 		fmt.Fprintf(&b, "; %s", g.first)
@@ -217,7 +219,7 @@ func (t *outcome) failureSentence() string {
 	return b.String() + untried
 }
 
-// reasonOf returns the text of an error without the name of the unreadable item.
+// reasonOf returns the text of an error without the item's name, so that equal reasons compare equal.
 func reasonOf(err error) string {
 	if e, ok := errors.AsType[*extract.ReadError](err); ok {
 		return e.Reason
@@ -233,8 +235,8 @@ func (t *outcome) failures() []finding {
 	return slices.DeleteFunc(t.unaccepted(), func(f finding) bool { return f.what == "" })
 }
 
-// named returns the failures to report. It omits canceled reads, which a signal or another failure interrupted. If no
-// signal came and all failures are canceled reads, it returns all of them.
+// named returns the failures to report. Reads that were canceled are omitted, because a signal or another failure is
+// their cause. If no signal came and there are only canceled reads, all of them are returned.
 func (t *outcome) named() []finding {
 	all := t.failures()
 	rest := slices.DeleteFunc(slices.Clone(all), func(f finding) bool { return errors.Is(f.err, context.Canceled) })
@@ -244,7 +246,8 @@ func (t *outcome) named() []finding {
 	return rest
 }
 
-// cause returns the failure that decided the exit code; if none did, the first failure.
+// cause returns the error of the first failure with this exit code. If no failure has the code, it returns the error of
+// the first failure; nil if there is none.
 func (t *outcome) cause(code int) error {
 	named := t.named()
 	for _, f := range named {
@@ -266,15 +269,16 @@ func (f finding) String() string {
 	return f.what + ": " + text
 }
 
-// partialDays returns the stored days that are partial and not accepted. It omits days whose last read was before their
-// end: the next run reads them again or reports them as lost.
+// partialDays returns the stored days that are partial and that no person has accepted. It omits days that were last
+// read before they ended: the next run reads them again or reports them as lost.
 func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return slices.DeleteFunc(slices.Clone(coverage), func(c schema.DayCoverage) bool {
 		return c.State != schema.StatePartial || c.Doubt.V == schema.Accepted || c.PartialWhy.V == manifest.NotOver
 	})
 }
 
-// isUnacceptedForm reports whether a note is about days and no person has accepted it at its present size.
+// isUnacceptedForm reports whether a note is about a kind of difference that stored days have from what the service
+// states, and that no person has accepted at its present size.
 func isUnacceptedForm(n manifest.Note) bool { return n.IsOfDays() && n.Size > 0 && !n.IsAccepted() }
 
 // stateSentence lists the stored days that are partial or doubtful, and the commands by which a person accepts them.
@@ -298,7 +302,7 @@ func stateSentence(o load.Preview) string {
 	return b.String()
 }
 
-// noteSentence lists the accepted differences that still exist.
+// noteSentence returns the part of the message with the differences that a person has accepted and that still exist.
 func (t *outcome) noteSentence(notes []manifest.Note) string {
 	names := slices.Clone(t.accepted)
 	for _, n := range notes {
@@ -312,12 +316,12 @@ func (t *outcome) noteSentence(notes []manifest.Note) string {
 	return "; " + someOf("accepted difference", names) + ", see 'spendsync status'"
 }
 
-// noteName joins the parts of a note's name.
+// noteName returns the name of a note: its parts, joined by dots, with hyphens for blanks.
 func noteName(parts ...string) string {
 	return strings.ReplaceAll(strings.Join(parts, "."), " ", "-")
 }
 
-// someOf counts the different IDs in a list, and names the first of them.
+// someOf returns the number of different IDs in a list, followed by the first three.
 func someOf(what string, ids []string) string {
 	const shown = 3
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))

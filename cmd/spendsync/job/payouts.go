@@ -17,14 +17,16 @@ import (
 	"spendsync/schema"
 )
 
-// ReadOwn reads the operator's own files. campaigns are the IDs of the account's campaigns, and last is the hash of the
-// inputs at the last reading. ReadOwn returns nil if the inputs have not changed.
+// ReadOwn reads the operator's own files: payouts and exports of a tracker. The parameter campaigns has the IDs of the
+// account's campaigns. The parameter last is the hash of the inputs at the last reading; if it is still the same,
+// ReadOwn returns nil.
 type ReadOwn func(ctx context.Context, campaigns map[string]bool, last string) (*payouts.Own, error)
 
 const (
 	// ownBudget is how long a run may read the operator's own files.
 	ownBudget = 5 * time.Minute
-	// heldNote begins the name of the note about a stored day that is not replaced.
+	// heldNote is the prefix of a note's name. The note states that an export would lose rows or revenue of a stored
+	// day, so the stored day was kept.
 	heldNote = "tracker.held."
 )
 
@@ -37,10 +39,10 @@ type ownRun struct {
 }
 
 // TakeOwn reads the operator's own files. It publishes a generation if the stored numbers change, or if the problems
-// found in the files change. A problem in a file ends the run with exit code 4; the other files are still used.
+// found in the files change. A problem in one file ends the run with exit code 4, but the other files are still used.
 //
-// A newer export of a day does not replace the stored day if it lacks stored rows or more than half of the stored
-// revenue: the file may be cut off, or the export capped. A person may accept the loss.
+// If a newer export of a day lacks stored rows, or has less than half of the stored revenue, the stored day is kept:
+// the file may be cut off or limited to a number of rows. A person may accept the loss.
 func (j Job) TakeOwn(ctx context.Context) (res *Result, err error) {
 	err = j.offline(ctx, func(o *offline) error {
 		r := &ownRun{offline: o}
@@ -67,8 +69,8 @@ func (j Job) TakeOwn(ctx context.Context) (res *Result, err error) {
 	return res, err
 }
 
-// read reads and stages the files. It skips unchanged files if no problem was found in them, or if a person has
-// accepted every problem.
+// read reads and stages the files. If no file has changed, it does nothing, unless the last run found a problem that no
+// person has accepted, or kept a stored day.
 func (r *ownRun) read(ctx context.Context) error {
 	stored, last := r.store.Account(), ""
 	campaigns, err := readCampaigns(r.DataDir, r.Account, stored)
@@ -91,7 +93,7 @@ func (r *ownRun) read(ctx context.Context) error {
 		err = errors.Join(r.stage(within, own), own.Close())
 	}
 	if code := exit.Of(err); err != nil && ctx.Err() == nil && code != exit.Storage && code != exit.Damaged {
-		// The configuration is wrong, or a file is slow.
+		// The declared columns are wrong, or reading took too long: a problem like any other, so the run goes on.
 		r.found.Found = append(r.found.Found, manifest.OwnFinding{Message: cli.OneLine(err.Error())})
 		return nil
 	}
@@ -119,16 +121,17 @@ func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 	return r.stagePayouts(own.Payouts)
 }
 
-// accepts reports whether a finding does not affect the exit code: it is a remark, or a person has accepted it.
+// accepts reports whether a problem in a file leaves the exit code unchanged: it is only a remark, or a person has
+// accepted it.
 func (r *ownRun) accepts(f manifest.OwnFinding) bool {
 	return f.Note == payouts.Remark || r.store.Account().Accepts(f.Note, f.Size)
 }
 
-// OwnFiles is the name in the ledger for a run that reads the operator's own files.
+// OwnFiles is the command in the ledger for runs that read the operator's own files.
 const OwnFiles = "payouts"
 
-// row returns the run's line in the ledger. It logs new remarks, and stages notes about the other problems. A problem
-// ends every run with exit code 4 until it is corrected or accepted.
+// row returns the run's line in the ledger. It also logs new remarks, and stages a note for each other problem that a
+// person can accept. Until a problem is corrected or accepted, every run ends with exit code 4.
 func (r *ownRun) row() schema.Run {
 	code, text, notes := exit.OK, "", map[string]manifest.Note{}
 	for _, f := range r.found.Found {
@@ -153,7 +156,8 @@ func (r *ownRun) row() schema.Run {
 	return row
 }
 
-// stageDay stages a day of the exports in place of the stored day, if the two differ.
+// stageDay stages a day of the exports in place of the stored day, if the two differ. If the export would lose stored
+// rows or most of the revenue, the stored day is kept until a person accepts the loss.
 func (r *ownRun) stageDay(d payouts.Day, rows []schema.TrackerDay) error {
 	stored, err := load.StoredTracker(r.store, d.Day)
 	if err != nil {
@@ -176,8 +180,9 @@ func (r *ownRun) stageDay(d payouts.Day, rows []schema.TrackerDay) error {
 	return err
 }
 
-// loss returns what a stored day would lose if rows replaced it, and the lost share of its rows or revenue in percent;
-// empty: nothing. The parameter more is the number of rows that only older files have.
+// loss describes what a stored day would lose if the new rows replaced it, and returns the share of its rows or revenue
+// in percent. The text is empty if nothing would be lost. The parameter more is the number of rows that older files
+// have and the newest file lacks.
 func loss(stored, rows []schema.TrackerDay, more int) (why string, percent int64) {
 	gone := map[[2]string]bool{}
 	var was, is schema.Money
@@ -199,8 +204,8 @@ func loss(stored, rows []schema.TrackerDay, more int) (why string, percent int64
 	return "", 0
 }
 
-// stagePayouts stages payouts as versions. If payouts is nil, there is no usable file of payouts, and the stored
-// payouts stay unchanged.
+// stagePayouts adds the payouts to their stored history. If the parameter is nil, no file of payouts can be used, and
+// the stored payouts stay unchanged.
 func (r *ownRun) stagePayouts(payouts []schema.Payout) error {
 	if payouts == nil {
 		return nil
@@ -212,7 +217,7 @@ func (r *ownRun) stagePayouts(payouts []schema.Payout) error {
 	o := history.Observation[schema.Payout]{At: schema.InstantOf(r.start), RunID: r.RunID,
 		Patience: schema.PayoutHistory.Patience,
 		Absence:  func(*schema.Payout) history.Absence { return history.Gone },
-		// Each reading of the file confirms all lines of the file.
+		// A file of payouts is used completely or not at all, so the last reading confirmed all lines.
 		Confirmed: func(*schema.Payout) schema.Instant { return h.Memory.ObservedAt }}
 	for _, row := range payouts {
 		row.AccountID, row.RunID = r.Account, r.RunID

@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// PlanOptions are the settings of a plan.
+// PlanOptions decide which days a plan reads again, and how it estimates the number of requests.
 type PlanOptions struct {
 	YoungDays   int
 	RereadAfter time.Duration
@@ -22,12 +22,12 @@ type PlanOptions struct {
 type plannedDay struct {
 	Day      schema.Date `json:"day"`
 	Reason   string      `json:"reason"`
-	Requests int         `json:"requests"`  // estimate, from the rows of the day's last read
+	Requests int         `json:"requests"`  // estimate, from the number of rows at the last read
 	DaysLeft int64       `json:"days_left"` // until it can no longer be read, today included
-	Proven   bool        `json:"proven"`    // an earlier read, after the day's end, has proven the day
+	Proven   bool        `json:"proven"`    // the day was proven by a read after its end
 }
 
-// freshDay is a day within reach that this run need not read.
+// freshDay is a day that the report still covers, but that was read recently enough.
 type freshDay struct {
 	Day    schema.Date    `json:"day"`
 	ReadAt schema.Instant `json:"last_read_at"`
@@ -40,13 +40,13 @@ type Plan struct {
 	Reach    schema.Date   `json:"reach_from"`
 	Read     []plannedDay  `json:"read"` // oldest first
 	Keep     []freshDay    `json:"keep"` // fresh enough
-	before   []plannedDay  // within reach, but before the account's first day; see young.go
-	Gone     []schema.Date `json:"gone"`     // out of reach, and lost or partial
+	before   []plannedDay  // days of the report before the account's first day; see young.go
+	Gone     []schema.Date `json:"gone"`     // days that the report no longer covers, and that are lost or partial
 	Requests int           `json:"requests"` // estimate, the control total included
 }
 
-// PlanDays returns the days to read at the instant now. It depends only on the coverage and on now, so days that a
-// missed run would have read are read by the next run. The machine's time zone has no effect.
+// PlanDays returns the days that a run at the instant now must read. The result depends only on this instant, the
+// options and what is stored, so the next run makes up for a missed run. The machine's time zone has no effect.
 func PlanDays(account string, now time.Time, stored *manifest.Account, o PlanOptions) Plan {
 	today := schema.DateOf(now)
 	p := Plan{
@@ -110,7 +110,7 @@ func (p *Plan) add(d schema.Date, reason string, stored *manifest.Account, pageS
 		n = max(1, (int(k.Sums.Rows)+pageSize-1)/pageSize)
 	}
 	if len(p.Read) == 0 {
-		p.Requests++ // the control total, once a run
+		p.Requests++ // one request per run for the service's own sum of each day
 	}
 	p.Read = append(p.Read, plannedDay{
 		Day: d, Reason: reason, Requests: n, DaysLeft: stored.DaysUntilUnreachable(d, p.Today),
@@ -119,7 +119,7 @@ func (p *Plan) add(d schema.Date, reason string, stored *manifest.Account, pageS
 	p.Requests += n
 }
 
-// readReason returns why a day must be read now; empty: it need not be read.
+// readReason returns why a day must be read in this run, or "" if it need not be.
 func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOptions) string {
 	switch {
 	case k == nil:
@@ -134,18 +134,18 @@ func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOpti
 	switch age := now.Sub(k.LastReadAt.Time()); {
 	case age > o.RereadAfter:
 		return fmt.Sprintf("last read %s ago", cli.Age(age))
-	case age < 0: // a clock was set back, so the age of the read is unknown
+	case age < 0: // the clock was set back, so the time since the last read is unknown
 		return "last read at a time that is yet to come"
 	}
 	return ""
 }
 
-// ReachFrom returns the first day that the report covers at an instant.
+// ReachFrom returns the earliest day that the report covers at an instant.
 func ReachFrom(now time.Time) schema.Date { return schema.DateOf(now) - schema.ReachDays }
 
-// shortestReach is how many days back every service is expected to answer. A refusal of a younger day is a failure,
-// whatever its text.
+// shortestReach is the number of days before today for which every service is expected to have the report. If the
+// service refuses a younger day, that is a failure, whatever the reply states.
 const shortestReach = schema.ReachDays - maxOutOfReach
 
-// maxOutOfReach is how many of the planned days may turn out to be beyond the service's reach.
+// maxOutOfReach is how many of the oldest days the service may refuse as too old, although its description allows them.
 const maxOutOfReach = 4

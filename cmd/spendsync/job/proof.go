@@ -11,18 +11,18 @@ import (
 	"spendsync/schema"
 )
 
-// comparison is the information with which a read of a day is compared.
+// comparison has the data that a read of a day is compared with.
 type comparison struct {
 	day     schema.Date
 	stored  *manifest.Day // nil: none
-	waiting string        // hash of the previous run's read, if it lost most of the stored day
+	waiting string        // hash of the previous run's read, if that read lacked most of the stored rows or spend
 	earlier []string      // content hashes of this run's earlier reads
 	service *service.Service
 }
 
-// checkProof returns an error unless the read is proven to be the day: (1) its pages fit each other, and each key comes
-// once; (2) as many rows came as the pages state (report.total_rows) or, if they state nothing, the control total or a
-// second read agrees; (3) if the read is empty, the control total is not above 0.
+// checkProof returns an error unless the read is shown to be the complete day: (1) the pages fit each other, and each
+// key comes once; (2) the number of rows is the number that the pages state (report.total_rows) or, if they state none,
+// the service's own sum or a second read agrees; (3) if there are no rows, the service's own sum is not above 0.
 func (read *dayRead) checkProof(with comparison) error {
 	if why := read.whyUnproven(with); why != "" {
 		return read.unproven(with, why)
@@ -30,7 +30,7 @@ func (read *dayRead) checkProof(with comparison) error {
 	return nil
 }
 
-// whyUnproven returns why a read is not proven; empty: it is proven.
+// whyUnproven returns why a read is not shown to be complete, or "" if it is. See checkProof.
 func (read *dayRead) whyUnproven(with comparison) string {
 	want, text, isCounted := read.counted(with.service)
 	isConfirmed := read.Control == schema.ControlMatched || !read.isOver(with.day) && !read.hasNameless
@@ -61,8 +61,8 @@ func (read *dayRead) whyUnproven(with comparison) string {
 		"SPENDSYNC_SERVICE_FILE", text, read.evidence.Total)
 }
 
-// counted returns how many rows are to be compared with total_rows, by number and in words, and whether the service
-// states a usable total_rows. It records the total.
+// counted returns the number of rows that should equal total_rows, the same number in words, and whether the service
+// states a total_rows that can be compared. It also records total_rows for the table of coverage.
 func (read *dayRead) counted(s *service.Service) (want int64, text string, isCounted bool) {
 	want, isCounted = read.received(), read.evidence.Total >= 0
 	text = cli.Count(int(want), "row")
@@ -80,16 +80,18 @@ func (read *dayRead) counted(s *service.Service) (want int64, text string, isCou
 	return want, text, isCounted
 }
 
-// hasSameRows reports whether an earlier read of this run, or the stored day, has the same rows.
+// hasSameRows reports whether an earlier read of the day in this run, or the stored day without refused rows, has
+// exactly the same rows.
 func (read *dayRead) hasSameRows(with comparison) bool {
 	return slices.Contains(with.earlier, read.hash) ||
 		with.stored != nil && with.stored.Refused == 0 && with.stored.ContentHash == read.hash
 }
 
-// mayReplace returns an error unless a proven read may replace the stored day. It may not if the control total is the
-// sum of the stored rows, or if rows were refused and the stored day is finished and complete. A read with less than
-// half of the stored rows or spend may replace the day if the control total agrees, or if the previous run read the
-// same keys and spend. The result waiting is the hash with which the next run compares its read.
+// mayReplace returns an error unless a proven read may replace the stored day. The stored day is kept in three cases.
+// (1) The service's own sum is the sum of the stored rows. (2) Rows were refused, and the stored day is finished and
+// complete. (3) The read has less than half of the stored rows or spend, unless the service's own sum agrees, or the
+// previous run read the same keys and spend. In case 3 the result waiting is a hash of the read: the next run accepts a
+// read with the same hash.
 func (read *dayRead) mayReplace(with comparison) (waiting string, err error) {
 	stored, refused := with.stored, int(read.DayRows.Refused)
 	switch {
@@ -119,7 +121,7 @@ func (read *dayRead) losesMost(stored *manifest.Day) bool {
 	return rows*2 < was.Rows || was.Spend > 0 && read.sums.Spend*2 < was.Spend
 }
 
-// unproven returns the error for a read that is not proven.
+// unproven returns the error for a read that does not prove the day, with the reason and all that limits the proof.
 func (read *dayRead) unproven(with comparison, why string) error {
 	if read.hasNameless {
 		why += "; rows without a campaign or creative cannot be requested by themselves"

@@ -14,7 +14,8 @@ import (
 	"spendsync/schema"
 )
 
-// nothingProven returns why there is nothing to publish of the report; nil: there is something.
+// nothingProven returns an error if the run has nothing of the report to publish. The error joins the errors of all
+// days.
 func (r *run) nothingProven() error {
 	if !r.tally.hasNothing() {
 		return nil
@@ -23,14 +24,14 @@ func (r *run) nothingProven() error {
 	for _, f := range r.tally.failures() {
 		errs = append(errs, f.err)
 	}
-	if len(errs) == 0 { // a signal came before the first day started
+	if len(errs) == 0 { // a signal came before any day was read
 		return context.Canceled
 	}
 	return errors.Join(errs...)
 }
 
-// publish publishes the proven days and the settings as one generation. If one of the two fails, the other is still
-// published. An error means that nothing was published.
+// publish publishes the proven days and the settings as one generation. If either the days or the settings fail, the
+// other part is still published. An error means that nothing was published.
 func (r *run) publish(
 	ctx, publishing context.Context, read *settings, proof *reportProof,
 ) (row schema.Run, err error) {
@@ -40,7 +41,7 @@ func (r *run) publish(
 	if read != nil {
 		err := cmp.Or(read.err, proof.listErr)
 		if proof.listErr != nil {
-			read.findings = nil // the campaigns may belong to another account
+			read.findings = nil // the findings may be about another account's campaigns
 		}
 		read.reported = proof.witnesses.ours(read.reported)
 		if err == nil {
@@ -65,7 +66,8 @@ func (r *run) publish(
 	return r.publishStaged(publishing)
 }
 
-// reportSettings adds the settings to the run's results. If err is not nil, no settings are published.
+// reportSettings records the settings and their findings in the run. If err is not nil, the staged settings are
+// dropped, so that the run publishes only the days.
 func (r *run) reportSettings(s *settings, err error) {
 	r.settings, r.settingsErr = s, err
 	r.tally.findings = append(r.tally.findings, s.findings...)
@@ -77,7 +79,8 @@ func (r *run) reportSettings(s *settings, err error) {
 	}
 }
 
-// failsReportToo reports whether a generation without settings would fail with the same error.
+// failsReportToo reports whether publishing the days alone would fail with the same error: the disk, the lock or a
+// signal is the cause.
 func failsReportToo(err error) bool {
 	switch exit.Of(err) {
 	case exit.Storage, exit.Locked, exit.Stopped:
@@ -93,11 +96,11 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 		unknown, unread = slices.Concat(unknown, r.settings.undescribed), r.settings.unreadSightings()
 	}
 	seen := r.seenNotes()
-	// A signal ends the reading at once, but the publication only after the grace period.
+	// A signal ends the reading at once, but it cancels a publication only after the grace period.
 	account := load.StagedChange{Change: manifest.Change{Since: r.since(), First: r.first, Unknown: unknown,
 		Unread: unread, Refused: r.refusedSightings(), Asked: true, Waiting: r.waiting, Seen: seen, Reach: r.reach,
 		Pinned: r.s.pinned}}
-	if r.s.Own == nil { // there are no files now, so their old problems end
+	if r.s.Own == nil { // no files are configured, so problems of earlier files end
 		account.Own = &manifest.OwnFiles{}
 	}
 	_, err = r.s.store.Publish(ctx, load.Publication{
@@ -115,7 +118,8 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	return row, nil
 }
 
-// recordOf returns the run's record for a generation.
+// recordOf returns the run's lines for the ledger, given a preview of the generation. Days that replies in quarantine
+// may still prove are not reported as lost.
 func (r *run) recordOf(preview load.Preview) load.RunRecord {
 	r.preview = preview
 	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(preview.NewlyLost), func(d schema.Date) bool {
@@ -124,14 +128,15 @@ func (r *run) recordOf(preview load.Preview) load.RunRecord {
 	return load.RunRecord{Run: r.publishedRow(r.preview), Steps: r.steps}
 }
 
-// refusedSightings returns the rows of this run's days that could not be stored unchanged.
+// refusedSightings returns the report rows that could not be stored unchanged. They replace the stored list for the
+// days that this run has staged.
 func (r *run) refusedSightings() *manifest.Sightings[schema.RefusedRow] {
 	return &manifest.Sightings[schema.RefusedRow]{Rows: r.refused, Looked: func(row *schema.RefusedRow) bool {
 		return row.Stream == "spend_report" && slices.Contains(r.stagedDays, row.ReportDate)
 	}}
 }
 
-// publishedRow returns the run's line in the ledger as of its publication.
+// publishedRow returns the run's line in the ledger, as it is if the publication succeeds.
 func (r *run) publishedRow(o load.Preview) schema.Run {
 	r.tally.addViewErrors(o.ViewErrors)
 	code := r.tally.publishedCode(o, exit.Of(r.settingsErr))
@@ -156,7 +161,8 @@ func logAtRisk(log *slog.Logger, o load.Preview) {
 	}
 }
 
-// seenNotes returns the notes of the findings, by name, and records which of them are accepted.
+// seenNotes returns the notes of all findings by name, for the manifest. It also records in the outcome which of them a
+// person has accepted.
 func (r *run) seenNotes() map[string]manifest.Note {
 	seen := map[string]manifest.Note{}
 	r.tally.accepted = nil

@@ -18,8 +18,8 @@ import (
 )
 
 // quarantine stores the replies of a day that could not be proven, because a later version of spendsync may understand
-// them. It reports whether it stored replies from which a later version could prove the day. If the service did not
-// answer, there are no replies.
+// them. It returns true if a later version could prove the day from what was stored. It stores nothing if the content
+// of the replies was not the cause, for example after a timeout, or if the service refused the day as too old.
 func (r *dayReader) quarantine(
 	ctx context.Context, replies *load.Replies, day schema.Date, began schema.Instant, cause error,
 ) bool {
@@ -50,7 +50,7 @@ func (r *dayReader) quarantine(
 	return kept && (hasPages || len(reply) > 0 || !q.IsNothing())
 }
 
-// quarantineReader reads the replies in quarantine again.
+// quarantineReader decodes the replies in quarantine again, and proves days by them.
 type quarantineReader struct {
 	Job
 	store     *load.Store
@@ -59,19 +59,20 @@ type quarantineReader struct {
 	names     func() map[string]string // of campaigns
 }
 
-// quarantinedDay is a day that the replies in quarantine have proven.
+// quarantinedDay is a day that is now proven by its replies in quarantine, and its staged rows.
 type quarantinedDay struct {
 	quarantine.Day
 	load.StagedDay
 	rows int64
 }
 
-// prove checks the replies in quarantine as a sync would have done, and stages the days that they prove. The result
-// left has the dates of the other days. The latest replies of a date are tried first. A withheld day without campaigns
-// is proven only if another day of the same run is proven.
+// prove checks the replies in quarantine as a sync would have done, stages each day that they prove, and returns the
+// dates of all other days. For each date, it tries the latest replies first. A withheld day is a day that is not proven
+// to belong to the account. If its rows name no campaign, it is accepted only if the same run has another day that is
+// proven.
 func (k quarantineReader) prove(ctx context.Context, days []quarantine.Day) (proven []quarantinedDay,
 	left []schema.Date, err error) {
-	runs := map[string]bool{} // runs of which a day that names campaigns is proven
+	runs := map[string]bool{} // IDs of the runs with a proven day
 	done := map[schema.Date]bool{}
 	for _, isSilent := range []bool{false, true} {
 		for _, q := range slices.Backward(days) {
@@ -98,7 +99,7 @@ func (k quarantineReader) prove(ctx context.Context, days []quarantine.Day) (pro
 	return proven, datesBut(days, done), nil
 }
 
-// datesBut returns the dates of days in quarantine that are not done.
+// datesBut returns the dates in quarantine that are not yet in the set done.
 func datesBut(days []quarantine.Day, done map[schema.Date]bool) (left []schema.Date) {
 	for _, q := range days {
 		if !done[q.Date] && !slices.Contains(left, q.Date) {
@@ -108,7 +109,7 @@ func datesBut(days []quarantine.Day, done map[schema.Date]bool) (left []schema.D
 	return left
 }
 
-// stage stages a day if its replies in quarantine prove more than the stored day.
+// stage stages a day if its replies in quarantine prove it and may replace the stored day.
 func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quarantinedDay, err error) {
 	stored := k.store.Account().Days[q.Date]
 	switch {
@@ -129,7 +130,7 @@ func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quaran
 	if err = read.checkProof(with); err != nil && !q.Withheld {
 		return t, err
 	}
-	if read.Control == schema.ControlDiffers { // the service's sum is not requested again here
+	if read.Control == schema.ControlDiffers { // a sync would request the sum again; here it stays different
 		return t, read.unproven(with, "the service's own sum is not that of the rows")
 	}
 	if _, err := read.mayReplace(with); err != nil {
@@ -149,7 +150,7 @@ func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRea
 	read := k.newRead(q.Date, q.ReadAt, transform.NewInterner())
 	bodies := k.store.Quarantine().Replies(q)
 	var err error
-	if len(q.Pieces) > 0 { // each piece was proven when it was read
+	if len(q.Pieces) > 0 { // each part of the day was proven on its own before the replies were stored
 		read.evidence.Total = -1
 		err = read.AddReplies(q.Pieces, bodies, func(page extract.Page[extract.SpendLine], added int) error {
 			return replies.Put(page.Number, page.Raw, int64(added))
@@ -176,7 +177,7 @@ func (k quarantineReader) read(q quarantine.Day, replies *load.Replies) (*dayRea
 	return read, nil
 }
 
-// isStoredLater reports whether the stored day was read later than the replies in quarantine.
+// isStoredLater reports whether the stored day was read at the same time as the replies in quarantine, or later.
 func isStoredLater(stored *manifest.Day, q quarantine.Day) bool {
 	return stored != nil && !stored.LastReadAt.Time().Before(q.ReadAt.Time())
 }

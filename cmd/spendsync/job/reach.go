@@ -6,7 +6,8 @@ import (
 	"spendsync/schema"
 )
 
-// doubtURLs tells a client that its URL is unproven if no data from its interface is stored.
+// doubtURLs marks the URL of the report, or of the advertiser API, as unproven if no data from there is stored. The
+// client then gives up sooner on errors that a wrong URL may cause.
 func (s *session) doubtURLs() {
 	account := s.storedAccount()
 	if len(account.Days) == 0 {
@@ -17,8 +18,9 @@ func (s *session) doubtURLs() {
 	}
 }
 
-// reachAfter returns [manifest.Account.Reach] after a run, by the days that the report answered or refused. A day that
-// was read across midnight is ignored.
+// reachAfter returns how many days back the service answers ([manifest.Account.Reach]), judged by the days that this
+// run got or was refused. The parameter stored is the value before this run. Days whose read went past midnight are
+// ignored.
 func reachAfter(stored int, days []*copiedDay) int {
 	reach := cmp.Or(stored, schema.ReachDays)
 	for _, answered := range []bool{false, true} {

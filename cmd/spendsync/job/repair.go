@@ -21,21 +21,22 @@ import (
 	"spendsync/transform"
 )
 
-// Rebuild builds the DuckDB file, and everything else derived, from the Parquet files and the ledger.
+// Rebuild builds warehouse.duckdb, and all other derived files, from the Parquet files and the ledger.
 func (j Job) Rebuild(ctx context.Context) (*Result, error) {
 	return j.repair(ctx, "rebuild", func(*offlineRun) error { return nil })
 }
 
-// Replay decodes the stored replies of the days from first to last again, and publishes the days that differ from the
-// published ones. It does not contact the service.
+// Replay decodes the stored replies of the days from first to last again. It publishes the days whose rows then differ
+// from the published rows. It does not contact the service.
 func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, error) {
 	return j.repair(ctx, "replay", func(m *offlineRun) error { return m.replay(ctx, first, last) })
 }
 
-// Accept accepts a note by its name, so that the note no longer makes runs exit with code 4. A form of difference is
-// accepted up to its present size; a partial or doubtful day is named by its date, and accepted as stored. If undo is
-// set, an earlier acceptance is withdrawn. Accept publishes a generation and does not contact the service. The function
-// unknown returns the error for an unknown name; it receives the valid names.
+// Accept accepts the difference that a note describes, so that it no longer makes runs exit with code 4. The note is
+// given by its name; the name of a partial or doubtful day is its date. A day is accepted as it is stored, and any
+// other difference up to its present size. If undo is true, Accept takes back an earlier acceptance. It publishes a
+// generation, and does not contact the service. If there is no such note, Accept returns the error that the function
+// unknown makes from the list of valid names.
 func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(names []string) error) (*Result,
 	error) {
 	return j.repair(ctx, "accept", func(m *offlineRun) (err error) {
@@ -52,13 +53,13 @@ func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(na
 	})
 }
 
-// offline is a run that does not contact the service.
+// offline is the state of a run that does not contact the service: a repair, or a reading of the operator's own files.
 type offline struct {
 	Job
 	start time.Time
 	store *load.Store
 	area  *load.Area
-	part  load.StagedChange // everything but days of the report
+	part  load.StagedChange // all staged changes except days of the report
 }
 
 // offlineRun is a repair.
@@ -69,13 +70,13 @@ type offlineRun struct {
 	days    []load.StagedChange
 
 	replayed, changed, skipped int
-	unproven                   int           // days in quarantine that are still not proven
-	released                   []schema.Date // days proven by their replies in quarantine
+	unproven                   int           // days whose replies in quarantine still do not prove them
+	released                   []schema.Date // days that their replies in quarantine have proven
 	findings                   []finding
-	accepted                   string // describes what was accepted; empty: nothing, and the DuckDB file is rebuilt
+	accepted                   string // what a person accepted; empty: nothing, so the DuckDB file is rebuilt
 }
 
-// offline opens the store of an account that has been published before, and calls a function that works on it.
+// offline opens the store of an account that has been published before, and calls the function work with it.
 func (j Job) offline(ctx context.Context, work func(*offline) error) error {
 	store, err := j.openStored(ctx)
 	if err != nil {
@@ -108,8 +109,8 @@ func (j Job) openStored(ctx context.Context) (*load.Store, error) {
 	return store, nil
 }
 
-// repair opens the store, does the work, and publishes a generation. It rebuilds the DuckDB file from nothing, unless
-// the work accepted something.
+// repair opens the store, calls the function work, and publishes a generation. Unless a note was accepted, it builds
+// the DuckDB file from nothing.
 func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) error) (res *Result, err error) {
 	err = j.offline(ctx, func(o *offline) error {
 		m := &offlineRun{offline: o, command: command, names: storedNames(o.store)}
@@ -173,13 +174,13 @@ func (m *offlineRun) row(o load.Preview) schema.Run {
 	return row
 }
 
-// note records a day that could not be replayed.
+// note records that a day could not be replayed. The other days are still replayed.
 func (m *offlineRun) note(day schema.Date, err error) {
 	m.findings = append(m.findings, finding{what: "spend " + day.String(), err: err})
 	m.Log.Warn("the day could not be made again", "day", day.String(), "error", err)
 }
 
-// replay replays the days of a range.
+// replay decodes the stored replies of all days in a range again, and stages the days that differ.
 func (m *offlineRun) replay(ctx context.Context, first, last schema.Date) error {
 	account := m.store.Account()
 	for _, day := range account.DayList() {
@@ -198,7 +199,8 @@ func (m *offlineRun) replay(ctx context.Context, first, last schema.Date) error 
 
 var errNoReplies = errors.New("no replies are kept of this day")
 
-// isDamaged reports whether the published rows of a day cannot be read. The replies are then the only copy.
+// isDamaged reports whether the Parquet file of a published day is damaged. If so, the stored replies are the only copy
+// of the rows.
 func (m *offlineRun) isDamaged(day schema.Date) (bool, error) {
 	for _, err := range m.store.StoredDay(day) {
 		if errors.Is(err, durable.ErrDamaged) {
@@ -227,7 +229,8 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, stored *man
 	}
 	at := schema.InstantOf(m.start)
 	if damaged {
-		// The time when each row was first seen is lost. It was at the last read or before.
+		// The rows are new to the history, because the damaged file had the times when they were first seen. They
+		// existed at the last read.
 		at = stored.LastReadAt
 	}
 	replies := m.store.Replies(m.area, day)
@@ -252,7 +255,7 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, stored *man
 	return err
 }
 
-// decode decodes the stored replies of a day.
+// decode decodes the stored replies of a day. It returns an error if a row is refused now that was accepted before.
 func (m *offlineRun) decode(day schema.Date, at schema.Instant, stored *manifest.Day,
 	pages iter.Seq2[[]byte, error]) (*dayRead, error) {
 	read := m.newRead(day, at, transform.NewInterner())
@@ -269,7 +272,7 @@ func (m *offlineRun) decode(day schema.Date, at schema.Instant, stored *manifest
 	return read, err
 }
 
-// RowsOfReplies returns a function that decodes the stored replies of a day.
+// RowsOfReplies returns a function for the store that decodes the stored replies of a day.
 func RowsOfReplies(s *service.Service) load.ReadRaw {
 	return func(account string, day schema.Date, pieces []schema.Piece, pages iter.Seq2[[]byte, error]) (
 		*schema.SpendRows, error) {
@@ -279,7 +282,7 @@ func RowsOfReplies(s *service.Service) load.ReadRaw {
 	}
 }
 
-// replayQuarantine stages the days of a range that this version can prove by the replies in quarantine.
+// replayQuarantine stages the days of a range that this version of spendsync can prove by their replies in quarantine.
 func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Date) error {
 	days, err := m.store.Quarantine().Days()
 	if err != nil {

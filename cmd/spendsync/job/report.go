@@ -16,21 +16,21 @@ import (
 	"spendsync/transform"
 )
 
-// prover proves that the report and the key belong to the stored account.
+// prover decides whether the report and the API key belong to the account whose data is stored.
 type prover struct {
 	s    *session
 	key  keyProof
 	days *copiedDays
 }
 
-// namedReply is the campaigns of one reply: of a day, or of the key's list of campaigns.
+// namedReply has the IDs of the campaigns in one reply: the report of a day, or the API key's list of campaigns.
 type namedReply struct {
-	day       *copiedDay // nil: the reply is the list of campaigns
+	day       *copiedDay // nil for the list of campaigns
 	campaigns []string
 }
 
-// accept adds all campaigns of each reply that contains a witness, until no further reply contains one. It returns the
-// remaining replies.
+// accept extends the set of campaigns that are known to be the account's. If a reply contains one of them, accept adds
+// all campaigns of that reply, and repeats this until no other reply qualifies. It returns the replies that never did.
 func (w witnesses) accept(replies []namedReply) (left []namedReply) {
 	left = slices.Clone(replies)
 	for before := -1; before != len(left); {
@@ -46,32 +46,33 @@ func (w witnesses) accept(replies []namedReply) (left []namedReply) {
 	return left
 }
 
-// reportProof is the result of [prover.prove].
+// reportProof is the result of [prover.prove]: which campaigns and days belong to the account.
 type reportProof struct {
 	witnesses witnesses
 	proofs    []string     // describe what proves the account
-	withheld  []*copiedDay // days that must not be published
+	withheld  []*copiedDay // days that are not published, because they may belong to another account
 	err       error        // why days are withheld
-	// listErr is why no settings may be published: the list of campaigns may belong to another account.
+	// listErr is why the settings are not published: the API key's list of campaigns may belong to another account.
 	listErr error
-	// canWait reports whether days without a witness may still turn out to belong to the account, because some of its
-	// campaigns could not be read.
+	// canWait means that the withheld days may still turn out to be the account's, because the key's list of campaigns
+	// is not complete or not proven.
 	canWait bool
 }
 
-// provenReport is what is known about the campaigns of the report once it is proven whose they are.
+// provenReport has the campaigns that the settings need from the report. It is complete once prover.prove has ended.
 type provenReport struct {
 	ours       witnesses
-	delivering witnesses // see [copiedDays.delivering]; may have campaigns of another account
+	delivering witnesses // campaigns with new spend on young days, of any account; see [copiedDays.delivering]
 }
 
 // prove decides which of the days belong to the account. A day belongs to the account if one of its campaigns is
 // stored, or is in the key's list, or is in another day that belongs to the account. The list belongs to the account by
-// the same rule. If nothing is stored, the key must name its account and its campaigns once more after the reading, and
-// only campaigns that are in both lists count. Days that are not proven are withheld: their replies go into quarantine.
+// the same rule. If nothing is stored, prove asks the service a second time for the key's account and campaigns, and
+// only campaigns that are in both lists count. All other days are withheld: they are not stored, and their replies go
+// into quarantine.
 //
 // The error ends the run: [exit.ErrOtherReport] if no day belongs to the account, and [exit.ErrOtherAccount] if the key
-// acts on another account.
+// belongs to another account.
 func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	if err := r.key.err; errors.Is(err, exit.ErrOtherAccount) || errors.Is(err, exit.ErrUsage) {
 		return nil, errors.Join(err, r.quarantineAll(err))
@@ -108,9 +109,9 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 	return p, nil
 }
 
-// replies returns the changed days with their campaigns, and separately the changed days without any campaign, which
-// are judged together with the days that have campaigns. Unchanged days are omitted, because they publish nothing. A
-// changed day that keeps a stored row belongs to the account, so its campaigns are added to stored.
+// replies returns two lists of changed days: the days with their campaigns, and the days without any campaign, which
+// nothing can prove on their own. Unchanged days are omitted, because they publish nothing. If a changed day still has
+// one of its stored rows, it belongs to the account: its campaigns are added to the parameter stored.
 func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 	for _, d := range r.days.days {
 		switch {
@@ -127,7 +128,8 @@ func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 	return days, silent
 }
 
-// warnOfTwin logs a warning if the store already has the advertiser account under another name.
+// warnOfTwin logs a warning if the store also has this advertiser account under another name, because sums over all
+// accounts would count it twice.
 func (r *prover) warnOfTwin(advertiser string) {
 	switch names, err := r.s.store.NamesOf(advertiser); {
 	case err != nil:
@@ -139,13 +141,13 @@ func (r *prover) warnOfTwin(advertiser string) {
 	}
 }
 
-// isNewName reports whether the service names the key's account for the first time.
+// isNewName reports whether the service names the key's account, and no earlier run has stored that name.
 func (r *prover) isNewName() bool { return r.key.who.account != "" && r.s.storedAccount().Pinned == "" }
 
-// askAgain requests the key's account and its campaigns once more, and returns the campaigns that are in both lists. A
-// list that is not proven complete may mix two accounts, and counts only if both lists are equal.
+// askAgain requests the key's account and its campaigns a second time, and returns the campaigns that are in both
+// lists. If a list is not proven complete, it may mix two accounts: then both lists must be equal.
 //
-// No reply about a campaign names its account. So a first load is still deceived by a gateway that switches the key to
+// No reply about a campaign names its account. So a gateway can still deceive the first load, if it switches the key to
 // another account and back, twice and for exactly these requests.
 func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, err error) {
 	problem := r.key.problem()
@@ -170,8 +172,8 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 	return both, r.s.confirmKey(ctx, r.key)
 }
 
-// judge withholds the changed days in left, which nothing proves to belong to the account. It returns an error if the
-// report belongs to another account.
+// judge withholds the changed days in the parameter left, which nothing proves to belong to the account. If no changed
+// day is proven and nothing else explains that, the report belongs to another account, and judge returns an error.
 func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) error {
 	problem := cmp.Or(again, r.key.problem(), p.listErr)
 	if count := len(campaignsIn(left)); problem == nil && count > 0 && len(r.key.listed())+len(r.key.stored) == 0 {
@@ -193,7 +195,7 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 	case problem != nil:
 		p.err = fmt.Errorf("whose report it is cannot be proven yet: %w", problem)
 		if len(r.key.stored) == 0 {
-			p.listErr = p.err // nothing connects the list with the report, so the list is not proven either
+			p.listErr = p.err // nothing connects the key's list with the report, so the list is not proven either
 		}
 	default:
 		return errors.Join(fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
@@ -206,8 +208,8 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 	return r.withhold(p)
 }
 
-// addProofs describes what proves the account, and pins the account's name if the key's list of campaigns is proven,
-// too.
+// addProofs adds sentences about what proves the account. If the key's list of campaigns is proven, too, it records the
+// account's name, so that later runs refuse a key of another account.
 func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error) {
 	listed := r.key.listed()
 	isKey := r.key.problem() == nil && p.listErr == nil && again == nil
@@ -231,8 +233,8 @@ func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error)
 	}
 }
 
-// logForeign logs the campaigns of a reply that is not proven to belong to the account. Only the log may name them:
-// nothing of another account goes into the store or into a stored message.
+// logForeign logs the campaigns of a reply that may belong to another account. Their IDs may appear only in the log,
+// and not in the store or in a stored message.
 func (r *prover) logForeign(what string, ids []string) {
 	r.s.Log.Warn(what+" is not proven to be the account's", "has", someOf("campaign", ids))
 }
@@ -248,7 +250,7 @@ func campaignsIn(replies []namedReply) []string {
 
 func (p *reportProof) campaigns() []string { return slices.Collect(maps.Keys(p.witnesses)) }
 
-// withhold removes the days that are not proven from the run, and puts their replies into quarantine.
+// withhold removes the unproven days from the run, and puts their replies into quarantine.
 func (r *prover) withhold(p *reportProof) error {
 	for _, d := range p.withheld {
 		if err := r.quarantineDay(d, p.err); err != nil {
@@ -261,7 +263,7 @@ func (r *prover) withhold(p *reportProof) error {
 	return nil
 }
 
-// quarantineAll puts the replies of all staged days into quarantine, for a run that publishes nothing.
+// quarantineAll puts the replies of all staged days into quarantine. The run then publishes nothing.
 func (r *prover) quarantineAll(cause error) error {
 	for _, d := range r.days.days {
 		if !d.isStaged {
@@ -274,7 +276,7 @@ func (r *prover) quarantineAll(cause error) error {
 	return nil
 }
 
-// quarantineDay puts the replies of a day into quarantine because the account of the day is not proven.
+// quarantineDay puts the replies of a day into quarantine because the day may belong to another account.
 func (r *prover) quarantineDay(d *copiedDay, cause error) error {
 	var err error
 	d.isWithheld, err = d.replies.Quarantine(quarantine.Day{ReadAt: d.read.at, Reason: cause.Error(),
@@ -283,22 +285,22 @@ func (r *prover) quarantineDay(d *copiedDay, cause error) error {
 	return err
 }
 
-// ours returns the report's creatives of the account's campaigns.
+// ours returns the lines of the report's list of creatives whose campaigns are known to be the account's.
 func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCreative {
 	all := len(lines)
 	lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool {
 		return l.CampaignID != "" && !w[l.CampaignID]
 	})
-	if len(lines) < all { // lines without a campaign may belong to another account, too
+	if len(lines) < all { // some lines are of another account, so lines without a campaign may be, too
 		lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool { return l.CampaignID == "" })
 	}
 	return lines
 }
 
-// stageQuarantined stages days that can no longer be read, from their replies in quarantine. Withheld days are staged
-// as soon as they are proven to belong to the account. Days that were not proven are tried again in the first run of
-// each day, because this version or new lines of the service file may understand the replies. Replies that are older
-// than the stored day are discarded.
+// stageQuarantined stages days that the service no longer has, from their replies in quarantine. There are two kinds of
+// such days. A withheld day is staged as soon as its campaigns are known to be the account's. A day whose replies did
+// not prove it is tried again in the first run of each day, because a newer version, or new lines of the service file,
+// may understand the replies. If the stored day was read later, the replies are discarded.
 func (r *run) stageQuarantined(ctx context.Context, p *reportProof) error {
 	days, err := r.s.store.Quarantine().Days()
 	if err != nil {

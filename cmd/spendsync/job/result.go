@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// failed writes a run that published nothing to the ledger, with the reason.
+// failed returns the result of a run that published nothing, after writing its line, with the reason, to the ledger.
 func (r *run) failed(cause error) *Result {
 	code := exit.Of(cause)
 	if r.tally.hasNothing() {
@@ -39,8 +39,8 @@ func (r *run) failed(cause error) *Result {
 	return res
 }
 
-// result returns how the run ended. If the exit code is the code for lost days, the run has reported these days, and
-// result records that in the ledger.
+// result returns the result of a run whose line is in the ledger. If the exit code has told the operator about lost
+// days, result records that in the ledger, so that the next run does not report them again.
 func (r *run) result(row schema.Run) *Result {
 	if row.ExitCode == exit.DayAtRisk {
 		if err := r.s.store.RecordLost(row, r.preview.NewlyLost); err != nil {
@@ -63,8 +63,8 @@ func (r *run) result(row schema.Run) *Result {
 	return res
 }
 
-// tidyQuarantine removes days from quarantine: days that were published now, days that are too old, and the oldest days
-// beyond the total size. It returns the number of remaining days.
+// tidyQuarantine removes replies from quarantine: of days that were published now, of days that are too old, and the
+// oldest while their total size is above the limit. It returns the number of days that are left.
 func (r *run) tidyQuarantine(published bool) (left int) {
 	var errs []error
 	if published {
@@ -79,8 +79,8 @@ func (r *run) tidyQuarantine(published bool) (left int) {
 	return left
 }
 
-// quarantineSentence names the folder with the replies of unproven days and what to do with the replies; empty: there
-// are no such days.
+// quarantineSentence returns the part of the message about days that this run put into quarantine: the folder, and what
+// to do with the replies. It is empty if there are no such days.
 func (r *run) quarantineSentence() string {
 	text := ""
 	if r.withheld > 0 {

@@ -18,16 +18,17 @@ import (
 // ruleKind is the kind of the source rules. A campaign may have tens of thousands of rules.
 type ruleKind struct{}
 
-// sourceRule is a rule of a campaign in a fifth of the memory of its table row.
+// sourceRule is a rule in compact form, with a fifth of the memory of a row of the table. The campaign is known from
+// the context.
 type sourceRule struct {
 	source, rule string
 	bid          schema.Null[schema.Money]
 }
 
-// readSources decodes the source settings of a campaign.
+// readSources decodes the reply with a campaign's source settings: its source mode and its rules.
 func readSources(n *settingsReader, a transform.Reply) error {
 	if a.Own.Raw == nil {
-		return nil // the failed request is recorded already
+		return nil // the request failed, and that is already recorded
 	}
 	read, err := transform.Sources(a.Own, a.Campaign, n.context())
 	if err != nil {
@@ -43,7 +44,7 @@ func readSources(n *settingsReader, a transform.Reply) error {
 	return nil
 }
 
-// rulesIn returns the rules of a reply in the order of their history.
+// rulesIn returns the rules of a reply, sorted like the stored history.
 func rulesIn(read transform.SourceRead) []sourceRule {
 	rules := make([]sourceRule, len(read.Rules))
 	for i, r := range read.Rules {
@@ -59,14 +60,14 @@ func sortRules(rules []sourceRule) {
 	})
 }
 
-// isRead reports whether all rules of a kind were read of a campaign.
+// isRead reports whether this run has read all of a campaign's rules of one kind, for example all blocked sources.
 func (s *settings) isRead(campaign, kind string) bool {
 	return s.campaigns[campaign] != nil && s.campaigns[campaign].whole[kind]
 }
 
-// confirm compares the rules that were read with the stored rules. If a campaign lacks stored rules, confirm reads the
-// campaign's source settings once more: a rule ends only if both readings lack it. If the two readings differ, the
-// rules of both count, and the next run reads the campaign again.
+// confirm compares the rules that were read with the stored rules. If stored rules of a campaign are missing, it
+// requests the campaign's source settings once more: a rule ends only if both replies lack it. If the two replies
+// differ, the rules of either count, and the next run reads the campaign again.
 func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 	differ, lacking, err := k.differing(n.s.store, n.settings)
 	if err != nil {
@@ -91,7 +92,7 @@ func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 			continue
 		}
 		readingsOf(n.settings, modeKind.table)[campaign] = &reading[schema.SourceMode]{again.Mode, again.Decoded, true}
-		for _, kind := range ruleKinds { // an unread kind does not confirm that a rule ended
+		for _, kind := range ruleKinds { // a kind that the second reply lacks cannot show that a rule ended
 			c.whole[kind] = c.whole[kind] && again.Kinds[kind]
 		}
 		if second := rulesIn(again); !slices.Equal(c.rules, second) {
@@ -100,14 +101,14 @@ func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 	}
 }
 
-// forgetRules marks the rules of a campaign as not read.
+// forgetRules marks all rules of a campaign as not read, so that none of them counts as ended.
 func (s *settings) forgetRules(campaign string) {
 	for _, kind := range ruleKinds {
 		s.campaigns[campaign].whole[kind] = false
 	}
 }
 
-// unionOf returns the rules of two readings. A rule in both has the bid of the second reading.
+// unionOf returns the rules that are in either of two replies. If a rule is in both, the bid of the second one counts.
 func unionOf(first, second []sourceRule) []sourceRule {
 	all := slices.Clone(second)
 	has := map[[2]string]bool{}
@@ -123,8 +124,8 @@ func unionOf(first, second []sourceRule) []sourceRule {
 	return all
 }
 
-// differing returns the campaigns whose rules differ from the stored rules. The campaigns in lacking lack a stored rule
-// although all rules of its kind were read. Both lists are sorted. The stored rules are read once.
+// differing returns two lists of campaigns: those whose rules differ from the stored rules, sorted, and those that lack
+// a stored rule although all rules of its kind were read.
 func (k ruleKind) differing(store *load.Store, s *settings) (differ, lacking []string, err error) {
 	added, err := load.AddedColumns(store, schema.SourceRuleHistory)
 	if err != nil {
@@ -151,7 +152,7 @@ func (k ruleKind) differing(store *load.Store, s *settings) (differ, lacking []s
 	return differ, lacking, err
 }
 
-// lacksRules reports whether a campaign lacks one of its stored rules although the rule's kind was read.
+// lacksRules reports whether one of the stored rules is missing, although all rules of its kind were read.
 func (c *readCampaign) lacksRules(stored []sourceRule) bool {
 	has := map[[2]string]bool{}
 	for _, r := range c.rules {
@@ -162,8 +163,8 @@ func (c *readCampaign) lacksRules(stored []sourceRule) bool {
 	})
 }
 
-// stored yields the current rules of each campaign in the order of their history. The slice is valid only until the
-// next iteration. The sequence ends at the first error.
+// stored yields each campaign with its current stored rules, sorted like the stored history. The slice is valid only
+// until the next iteration. An error ends the sequence, and is stored in the parameter failed.
 func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sourceRule] {
 	return func(yield func(string, []sourceRule) bool) {
 		campaign, rules := "", []sourceRule{}
@@ -193,11 +194,11 @@ func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sou
 	}
 }
 
-// stage adds the source rules to their history. There may be hundreds of thousands of rules, so stage advances only the
-// campaigns whose rules differ or end.
+// stage adds the rules that were read to the stored history. There may be hundreds of thousands of rules, so it
+// rewrites only campaigns whose rules differ or end.
 func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	t := schema.SourceRuleHistory
-	for p := range r.was { // the end of a campaign confirms the end of its rules
+	for p := range r.was { // the rules of a deleted campaign have ended: that counts as a reading of them
 		if r.ended[p.CampaignID] && p.EntityID == "" && slices.Contains(ruleKinds, p.Part) {
 			r.next[p] = s.since
 		}
@@ -225,7 +226,7 @@ func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	return err
 }
 
-// observation returns the part of the observation that is the same for all campaigns.
+// observation returns what [history.Advance] needs besides the rules themselves. It is the same for all campaigns.
 func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[schema.SourceRule] {
 	return history.Observation[schema.SourceRule]{
 		Since: s.since, At: s.at, RunID: r.RunID, Patience: schema.SourceRuleHistory.Patience,
@@ -237,8 +238,8 @@ func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[s
 	}
 }
 
-// keepOtherRules carries over the confirmation times of rules whose kind was not read now, for the campaigns whose
-// history does not advance.
+// keepOtherRules copies the times when single rules were last confirmed into the new table of readings. It does so for
+// kinds of rules that this run has not read, of campaigns that stage does not rewrite.
 func (r *settingsStage) keepOtherRules(s *settings, advance []string) {
 	for p, at := range r.was {
 		_, advances := slices.BinarySearch(advance, p.CampaignID)
@@ -249,10 +250,10 @@ func (r *settingsStage) keepOtherRules(s *settings, advance []string) {
 	}
 }
 
-// ruleKinds are the kinds of rules of sources.
+// ruleKinds are the kinds of source rules: blocked, allowed, with a bid of their own, or optimized by the service.
 var ruleKinds = []string{schema.RuleBlocked, schema.RuleAllowed, schema.RuleBid, schema.RuleOptimized}
 
-// rowsOfRules returns the rules that were read of a campaign.
+// rowsOfRules returns a campaign's rules that this run has read, as rows of the table; nil if none were read.
 func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
 	c := s.campaigns[campaign]
 	if c == nil || c.rules == nil {
