@@ -8,12 +8,12 @@ import (
 	"spendsync/load/manifest"
 )
 
-// addAccountFiles writes a DuckDB file for each account that the generation may change, see [duck.AccountFile]. If the
-// store has a single account, it removes such a file instead.
+// addAccountFiles writes the DuckDB file of each account that the generation may change, see [duck.AccountFile]. A
+// store with a single account has no such file, so a file from earlier is removed.
 func (n *warehouse) addAccountFiles(ctx context.Context) error {
 	several := len(n.next.AccountNames()) > 1
 	if several && n.base != nil && len(n.base.AccountNames()) < 2 {
-		if err := n.loadAll(); err != nil { // the first account has no file yet
+		if err := n.loadAll(); err != nil { // until now the only account needed no file of its own
 			return err
 		}
 	}

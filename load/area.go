@@ -34,7 +34,7 @@ type Area struct {
 	zstd *zstd.Encoder
 }
 
-// Begin creates the area of a run.
+// Begin creates the staging area for the files of a run.
 func (s *Store) Begin(runID string) (*Area, error) {
 	dir := filepath.Join(s.dir, "staging", s.account+"."+runID)
 	if err := s.opts.disk.Mkdir(dir); err != nil {
@@ -54,7 +54,7 @@ func (a *Area) putRecords(path string, t *schema.Table, recs iter.Seq[arrow.Reco
 	return a.putFile(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
 }
 
-// putFile stages one Parquet file with the bytes that the function write writes.
+// putFile stages one Parquet file. The function write produces the file's bytes and returns the number of rows.
 func (a *Area) putFile(path string, t *schema.Table, write func(io.Writer) (int64, error)) (*manifest.File, error) {
 	f, rows, err := a.create(path, t, write)
 	if err != nil {

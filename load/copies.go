@@ -12,14 +12,15 @@ import (
 	"spendsync/schema"
 )
 
-// copies writes the Parquet files of [schema.Copies].
+// copies writes Parquet files with the rows of ops.day_coverage and ops.run, see [schema.Copies].
 type copies struct {
 	n       *generation
 	rewrite bool // rewrite every file, even if the base has the same content
 }
 
 // add writes the coverage files of all accounts that the generation may change, and adds the given runs to the files of
-// their months. The coverage is compared on every call, because the state of a day depends on today's date.
+// their months. Every call compares the coverage with the published coverage, because the state of a day depends on
+// today's date.
 func (c copies) add(runs []schema.Run) error {
 	for _, account := range c.n.accounts() {
 		if err := c.coverage(account); err != nil {
@@ -53,7 +54,8 @@ func (c copies) coverage(account string) error {
 	}
 	next, files := months(c.n.next), c.n.next.Accounts[account].Files
 	for path, f := range files {
-		if f.Table == schema.CoverageFiles.Name && next[f.Day] == nil { // the clock was set back since the last run
+		// A month may have no days left, for example because the clock was set back.
+		if f.Table == schema.CoverageFiles.Name && next[f.Day] == nil {
 			delete(files, path)
 			c.n.files.removes = append(c.n.files.removes, path)
 		}
@@ -70,7 +72,7 @@ func (c copies) coverage(account string) error {
 	return nil
 }
 
-// runsFile identifies a file of runs.
+// runsFile identifies the Parquet file with the runs of one account and month.
 type runsFile struct {
 	account string
 	month   schema.Date

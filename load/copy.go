@@ -23,11 +23,11 @@ import (
 // store; a complete store does not contain this file.
 const copyName = "copy.json"
 
-// copyStaging is the staging area of a copy. The name of a run's staging area contains a dot, so no run has the same
-// area.
+// copyStaging is the staging area of a pull into a copy. No run uses the same folder, because the name of a run's
+// staging area contains a dot.
 const copyStaging = "staging/copy"
 
-// copyMark is the content of the file [copyName].
+// copyMark is the JSON in copy.json. About tells a person what the folder is.
 type copyMark struct {
 	Format int    `json:"format"`
 	About  string `json:"about"`
@@ -149,13 +149,12 @@ func (c *Copy) Generation() (number int64, root string) {
 // IsStore reports whether the folder already holds a complete store.
 func (c *Copy) IsStore() bool { return c.base != nil && !c.mark }
 
-// Changes reports whether the commit changes the kind of the folder: a copy for readers becomes a store, or a new
-// folder becomes a copy for readers.
+// Changes reports whether the commit turns a copy for readers into a store, or a new folder into a copy for readers.
 func (c *Copy) Changes() bool { return c.mark == c.store }
 
-// StagedManifest returns the staged manifest and the files that the manifest names. Account files are read from the
-// staging area or, if they are not staged, from their published places. A manifest from a newer version of spendsync is
-// refused here, before any file is moved to its place.
+// StagedManifest returns the staged manifest and the list of all files of its generation. Account files are read from
+// the staging area or, if they are not staged, from their published places. StagedManifest returns an error for a
+// manifest from a newer version of spendsync, before any file is moved to its place.
 func (c *Copy) StagedManifest() (*manifest.Manifest, []SnapshotFile, error) {
 	staging := filepath.Join(c.dir, copyStaging)
 	m, err := manifest.ReadRoot(c.opts.disk, staging, nil)
@@ -290,8 +289,8 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 	return nil
 }
 
-// unwanted returns the files to remove: the existing files of the former generation that are not in keep, and copy.json
-// if a copy for readers becomes a store. Files that the former generation does not name stay.
+// unwanted returns the files to remove: the existing files of the former generation, except the paths in the map keep,
+// and copy.json if a copy for readers becomes a store. Files that the former generation does not name stay.
 func (c *Copy) unwanted(keep map[string]bool) (paths []string, err error) {
 	if c.store && c.mark {
 		paths = append(paths, copyName)
@@ -354,7 +353,7 @@ func (c *Copy) DropStaged(wanted []SnapshotFile) error {
 
 func isCopy(d durable.Disk, dir string) (bool, error) { return d.Exists(filepath.Join(dir, copyName)) }
 
-// refuseCopy refuses a command that needs all files of a store.
+// refuseCopy returns [durable.ErrIsCopy] if the folder is a copy for readers, which lacks files of the store.
 func refuseCopy(d durable.Disk, dir string) error {
 	isReaderCopy, err := isCopy(d, dir)
 	if isReaderCopy && err == nil {

@@ -26,16 +26,17 @@ type DayRead struct {
 	// Replayed means that the rows were made from the stored replies. The service was not asked, so the replay does not
 	// count as a read, and the stored replies are kept.
 	Replayed bool
-	// Damaged means that the stored rows cannot be read. The new rows replace all stored rows, without restatements.
+	// Damaged means that the stored rows cannot be read. The new rows then replace all stored rows, and spend_change
+	// gets no rows.
 	Damaged bool
 }
 
-// StagedDay is a proven day, as it will be published.
+// StagedDay has the staged files of one proven day, and the day's differences from the stored day.
 type StagedDay struct {
 	StagedChange
 	Changed bool // the rows differ from the stored rows
 	Diff    history.Diff
-	Lost    history.Lacks // counts that the stored rows had and this read lacks
+	Lost    history.Lacks // for each count, the number of stored rows that had it and now lack it
 }
 
 // Stage stages a proven day. It always stages the day's coverage. It stages the rows if they differ from the stored
@@ -60,7 +61,7 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 		return d, err
 	}
 	for _, path := range account.RawPages(r.day) {
-		if isNew { // a reply of the replaced rows, or a damaged one
+		if isNew {
 			d.Files[path] = nil
 		}
 	}
@@ -69,7 +70,8 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 	return d, ctx.Err()
 }
 
-// proves returns the new entry for the day in the manifest.
+// proves returns the manifest's new entry for the day. If the rows are from a replay, the entry keeps the time and the
+// outcome of the last read from the service.
 func (p *DayRead) proves(stored *manifest.Day, rows *history.Day, runID string) manifest.Day {
 	proven := manifest.Day{FirstReadAt: p.ReadAt}
 	if stored != nil {
@@ -85,8 +87,8 @@ func (p *DayRead) proves(stored *manifest.Day, rows *history.Day, runID string) 
 
 // mustReplace reports whether the new replies replace the stored replies although the rows are equal. It returns true
 // if a stored reply is lost or damaged, if older rules decoded the stored replies, or if the new Meaning differs from
-// the stored Meaning. A stored Meaning must always describe the stored replies. If intact replies stay, mustReplace
-// drops the new replies.
+// the stored Meaning, which must always describe the stored replies. If the stored replies are intact and stay,
+// mustReplace discards the new replies.
 func (r *Replies) mustReplace(p DayRead, stored *manifest.Day) (bool, error) {
 	if account := r.store.Account(); p.Replayed || len(account.RawPages(r.day)) == 0 {
 		return false, nil
@@ -102,8 +104,8 @@ func (r *Replies) mustReplace(p DayRead, stored *manifest.Day) (bool, error) {
 	return false, errors.Join(err, r.Drop())
 }
 
-// stageRows stages the file of a day, and the rows that the differences add to spend_change and spend_intraday. It does
-// not hold the stored rows in memory.
+// stageRows stages the Parquet file of a day. It also stages new rows of spend_change, if a day that was over is
+// restated, and of spend_intraday, if the day is not over. It does not hold the stored rows in memory.
 func (r *Replies) stageRows(to *StagedChange, p DayRead, stored *manifest.Day, rows *history.Day) (history.Merged,
 	error) {
 	storedRows, area := r.store.StoredDay(r.day), r.area

@@ -25,8 +25,8 @@ type generation struct {
 }
 
 // newGeneration begins the generation after the published one. The published generation may be newer than s.base,
-// because another account's run may have published since. Files of other accounts are rewritten only if the day, the
-// schema or the views have changed.
+// because another account's run may have published since. Files of other accounts are rewritten only if everyAccount is
+// set, on a new day, or if the schema or the views have changed.
 func newGeneration(s *Store, a *Area, everyAccount bool) (*generation, error) {
 	base, err := s.published(s.base)
 	if err != nil && !errors.Is(err, durable.ErrEmpty) {
@@ -79,7 +79,7 @@ func (n *generation) accounts() []string {
 	return []string{n.store.account}
 }
 
-// whoseRows returns the SQL condition for the rows of [generation.accounts].
+// whoseRows returns the SQL condition for the rows of the accounts that the generation may change.
 func (n *generation) whoseRows() string {
 	if n.everyAccount {
 		return "true"

@@ -22,8 +22,8 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 		return err
 	}
 	// If the commit of this run has started or finished, its generation contains a ledger that already records the run,
-	// and nothing is added. The exception is a record that names the published generation: then a later step has
-	// failed, and the record is added.
+	// so nothing is added. But if the record names the published generation, a step after the commit has failed, and
+	// the record is added.
 	if r, err := commit.Read(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
@@ -67,8 +67,8 @@ func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
 }
 
 // readLedgers reads the lines that failed runs have added to the account's ledgers since the base was published, and
-// adds the lost days that those runs reported. It hashes only files that have grown. It rewrites ledgers of version 11
-// of the tables, because they also contain lasting facts, see [manifest.LastingFacts].
+// adds the lost days that those runs reported. It hashes only files that have grown. It removes the lasting facts from
+// ledgers that version 11 of the tables wrote, see [manifest.LastingFacts].
 func (n *generation) readLedgers() error {
 	account, disk, dir := n.next.Accounts[n.store.account], n.store.opts.disk, n.store.dir
 	paths, err := manifest.LedgerFiles(disk, dir, n.store.account)
@@ -121,8 +121,8 @@ func (n *generation) readLedgers() error {
 	return nil
 }
 
-// rewriteLedger stages a ledger file without lasting facts. It returns the refused rows of the days that are stored
-// without some of their rows or values.
+// rewriteLedger stages a ledger file of version 11 of the tables without its lasting facts. It returns the ledger's
+// refused rows of those days that still lack rows or values.
 func (n *generation) rewriteLedger(account *manifest.Account, path string) (refused []schema.RefusedRow, err error) {
 	disk := n.store.opts.disk
 	byDay, err := manifest.EventsOf(disk, n.store.dir, path, n.area.path(path))
@@ -146,8 +146,8 @@ func (n *generation) rewriteLedger(account *manifest.Account, path string) (refu
 	return refused, nil
 }
 
-// addLedger stages a longer ledger file with the record of the run. The file is published with the generation, so the
-// ledger never names a generation that is not published.
+// addLedger stages the ledger file with the record of the run added. The file is published together with the generation
+// that the record names.
 func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	rows := manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps}
 	lines, err := manifest.EncodeLedger(rows)
@@ -180,8 +180,8 @@ func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	return nil
 }
 
-// wholeLedgers returns the ledger lines of all accounts that this generation publishes. If other accounts have added
-// lines later, their own runs will publish these lines.
+// wholeLedgers returns the ledger lines of all accounts that this generation may change. It leaves out lines that other
+// accounts' runs have added but not published: the next runs of those accounts publish them.
 func (n *generation) wholeLedgers() (all manifest.LedgerRows, err error) {
 	for _, name := range n.accounts() {
 		a := n.next.Accounts[name]

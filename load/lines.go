@@ -19,7 +19,7 @@ import (
 // merged into the file of their day. A new row replaces a stored row with the same key.
 type lines struct {
 	table *schema.Table
-	day   schema.Date // day of the file into which the rows are merged
+	day   schema.Date // the rows are merged into the file of this day
 	file  string      // the private file
 	rows  int64
 }
@@ -96,7 +96,7 @@ func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generati
 		if old := n.next.Accounts[n.store.account].Files[path]; old != nil {
 			stored, want = append(stored, manifest.Batches(disk, n.store.dir, path, old, t)), old.Rows
 		}
-		// by report day, with which the file names end
+		// The file names end with the report day, so this sorts by report day.
 		slices.SortFunc(staged, func(a, b lines) int { return cmp.Compare(a.file, b.file) })
 		for _, l := range staged {
 			added, want = append(added, parquet.Batches(disk, l.file, t)), want+l.rows
@@ -114,8 +114,8 @@ func joinOf[R any](t schema.TableOf[R], compare func(a, b R) int) func(*generati
 	}
 }
 
-// mergeLines merges two sorted sequences of rows. An added row replaces a stored row with the same key; each
-// replacement reduces count by one.
+// mergeLines merges two sorted sequences of rows. An added row replaces a stored row with the same key. Each
+// replacement reduces count, the expected number of rows, by one.
 func mergeLines[R any](stored, added iter.Seq[R], compare func(a, b R) int, count *int64) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		next, stop := iter.Pull(added)

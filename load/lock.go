@@ -21,7 +21,7 @@ func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Durati
 func waitForLock(d durable.Disk, ctx context.Context, dir, name string, wait time.Duration) (io.Closer, error) {
 	path := filepath.Join(dir, "locks", name)
 	lock, err := d.WaitForLock(ctx, path, wait)
-	if errors.Is(err, fs.ErrNotExist) { // the store was copied without its locks
+	if errors.Is(err, fs.ErrNotExist) { // a copied store may lack the folder locks
 		if err := d.MakeDirs(filepath.Dir(path)); err != nil {
 			return nil, err
 		}

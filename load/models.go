@@ -34,7 +34,7 @@ type models struct {
 	fresh  map[duck.ModelPartition]duck.Made
 	failed map[string]bool // models that failed, and models that read a failed one
 
-	days map[string][]map[string]json.RawMessage // rows of the coverage by account, each as a map by column
+	days map[string][]map[string]json.RawMessage // coverage of each account: a list of rows, each a map by column
 }
 
 // makeModels makes the models whose inputs have changed. Each of the viewErrors names a model that failed. The rows of
@@ -77,7 +77,7 @@ func (n *warehouse) makeModels(ctx context.Context) (viewErrors []error, err err
 	return append(viewErrors, more...), n.w.Models().SetMade(ctx, m.fresh)
 }
 
-// isFatal reports whether an error stops the publication because it has another cause than a model's SQL.
+// isFatal reports whether an error stops the publication. An error in a model's SQL does not.
 func isFatal(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, durable.ErrStorage) || duck.IsOutOfMemory(err))
 }
@@ -91,7 +91,8 @@ func (m *models) fail(v duck.View) {
 	}
 }
 
-// make makes a view, or those partitions of a table whose inputs have changed.
+// make creates a view if the file lacks the current views. Of a table it computes only the partitions with changed
+// inputs.
 func (m *models) make(ctx context.Context, v duck.View) error {
 	if !v.IsTable {
 		if m.newViews || m.fromNothing {
@@ -130,7 +131,8 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 	return nil
 }
 
-// record records the partitions of a table that was just created with all its rows.
+// record adds to m.fresh the inputs and the content of each partition of a table that was just created with all its
+// rows.
 func (m *models) record(ctx context.Context, v duck.View) error {
 	key := "account_id"
 	if len(v.Reads) == 0 {
@@ -188,7 +190,7 @@ func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// addCoverage adds columns of an account's coverage to the hash: the columns whose names occur in a model's text.
+// addCoverage adds columns of an account's coverage to the hash, but only columns whose names occur in a model's text.
 func (m *models) addCoverage(h hash.Hash, text, account string) {
 	if _, ok := m.days[account]; !ok {
 		var rows []map[string]json.RawMessage
@@ -217,7 +219,7 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 		for _, owner := range []string{"", account} {
 			fmt.Fprintln(h, m.content(duck.ModelPartition{Model: name, Account: owner}))
 		}
-		if v.ByMonth { // its partitions by month are made from the days' files
+		if v.ByMonth { // the hashes above exclude its months, which are computed from the days' files
 			m.addFiles(h, schema.SpendDaily.Name, account, month)
 		}
 	case isModel:
@@ -246,7 +248,7 @@ func (m *models) addFiles(h hash.Hash, table, account string, month schema.Date)
 	}
 }
 
-// copyMarts writes the Parquet files of the marts whose rows have changed.
+// copyMarts writes a Parquet file for each mart, account and month with changed rows.
 func (m *models) copyMarts(ctx context.Context) (viewErrors []error, err error) {
 	for _, mart := range schema.Marts {
 		v, ok := m.views["mart."+mart.View]
@@ -295,7 +297,8 @@ func (m *models) copyMart(ctx context.Context, mart *schema.Table, account strin
 	return nil
 }
 
-// monthsOf returns the hash of a mart's rows for each month. The hash is empty for a month that has a file and no rows.
+// monthsOf returns the hash of a mart's rows for each month. A month that has a file but no rows any more has an empty
+// hash, so that its file is written again, without rows.
 func (m *models) monthsOf(ctx context.Context, mart *schema.Table, account string) (map[schema.Date]string, error) {
 	months := map[schema.Date]string{}
 	for _, f := range m.next.Accounts[account].Files {

@@ -60,8 +60,8 @@ func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	return loads, errors.Join(errs...)
 }
 
-// ledgerLoads stages the published runs and steps for a file that is built from nothing. Models read these rows before
-// the record of this run exists.
+// ledgerLoads stages the published runs and steps for a DuckDB file that is built from nothing, because the models read
+// these rows. The record of this run does not exist yet.
 func (n *warehouse) ledgerLoads() ([]duck.ReplacePartition, error) {
 	published, err := n.wholeLedgers()
 	if err != nil {
@@ -72,7 +72,8 @@ func (n *warehouse) ledgerLoads() ([]duck.ReplacePartition, error) {
 	return []duck.ReplacePartition{runs, steps}, errors.Join(err, err2)
 }
 
-// filesLoad stages the rows of ops.file for the files that the base does not have or has with other content.
+// filesLoad stages the rows of ops.file for new and changed files. It also deletes the rows of files that the
+// generation no longer has.
 func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 	var files []schema.File
 	var changedPaths []string

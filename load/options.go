@@ -19,7 +19,7 @@ type Options struct {
 	Log      *slog.Logger     // nil: silent
 	Now      func() time.Time // nil: the system's clock
 
-	// disk is the file system; zero: the operating system's.
+	// disk is the file system. The zero value means the file system of the operating system.
 	disk durable.Disk
 
 	// crash is for tests. It is called before every named step of publishing. An error ends the run there without
@@ -44,13 +44,14 @@ func (o Options) filled() Options {
 	return o
 }
 
-// place returns the [commit.Place] for a folder.
+// place returns the data directory dir in the form that package commit needs.
 func (o Options) place(dir string) commit.Place {
 	return commit.Place{Dir: dir, Disk: o.disk, Log: o.Log, Crash: o.crash}
 }
 
-// ReadRaw makes a day's rows from its stored replies. The caller provides this function, because this package does not
-// know the service. Each page is valid only until the next iteration, and an error from pages must be returned. pieces
-// are the questions that the pages answer, see [manifest.Meaning].
+// ReadRaw makes a day's rows from its stored replies, which the argument pages yields. The caller provides this
+// function, because this package does not know the service. Each page is valid only until the next iteration. If pages
+// yields an error, ReadRaw must return it. The argument pieces has the questions that the pages answer, see
+// [manifest.Meaning].
 type ReadRaw func(account string, day schema.Date, pieces []schema.Piece, pages iter.Seq2[[]byte, error]) (
 	*schema.SpendRows, error)

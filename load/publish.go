@@ -23,7 +23,8 @@ type Preview struct {
 	// NewlyLost are the lost days that no earlier run has reported. A day is lost if the service can no longer report
 	// it in full.
 	NewlyLost []schema.Date
-	// Notes are all notes of this account about differences, accepted or not, see [manifest.Note].
+	// Notes are all notes of this account, accepted or not. A note is about a difference between the stored data and
+	// what the service states, see [manifest.Note].
 	Notes []manifest.Note
 	// ViewErrors are the errors of models that could not be made. The stored data is complete nevertheless.
 	ViewErrors []error
@@ -37,7 +38,7 @@ type RunRecord struct {
 	Steps []schema.Step
 }
 
-// Publication is what a run publishes. The files of the changes are in the area.
+// Publication is the argument of [Store.Publish]: the changes of a run, and the area with the files of these changes.
 type Publication struct {
 	Area    *Area
 	Changes []StagedChange
@@ -83,7 +84,7 @@ func (s *Store) Publish(ctx context.Context, p Publication) (_ *manifest.Manifes
 	return s.base, nil
 }
 
-// begin begins the generation and applies the changes of the run.
+// begin creates the next generation from the published one and the changes of the run.
 func begin(s *Store, p Publication) (*generation, error) {
 	n, err := newGeneration(s, p.Area, p.Repair)
 	if err != nil {
@@ -99,7 +100,7 @@ func begin(s *Store, p Publication) (*generation, error) {
 	return n, errors.Join(n.addLines(), n.addCalendar(), n.readLedgers(), upgrader{n}.upgrade())
 }
 
-// preview returns the preview of the generation as of now.
+// preview describes the generation for [Publication.Record]. The argument now decides the state of each day.
 func (n *generation) preview(now time.Time, viewErrors []error) Preview {
 	account := n.store.account
 	a := n.next.Accounts[account]
@@ -135,8 +136,8 @@ func (n *generation) commit(ctx context.Context) error {
 	return nil
 }
 
-// writeManifest stages the manifest: first the account files that differ, then the root, which names them. The replaced
-// account files are removed after the commit.
+// writeManifest stages the manifest: first the new account files, then manifest.json, which names them. After the
+// commit the account files that the new ones replace are removed.
 func (n *generation) writeManifest() error {
 	s := n.store
 	e, err := n.next.Encode()

@@ -77,7 +77,7 @@ func reset(ctx context.Context, s *Store, a *Area) (r Reset, err error) {
 	return r, nil
 }
 
-// without returns the next generation, which lacks the account.
+// without returns the next generation, from which this account is removed.
 func without(s *Store, a *Area) (*generation, error) {
 	n, err := newGeneration(s, a, true)
 	if err != nil {

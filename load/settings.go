@@ -13,7 +13,8 @@ import (
 	"spendsync/schema"
 )
 
-// StoredTable reads the account's rows of a table with one file per account.
+// StoredTable returns the account's rows of a table that has one file per account. It returns nil if the file does not
+// exist.
 func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 	path := manifest.TablePath(t.Table, s.account, 0)
 	info := s.Account().Files[path]
@@ -23,7 +24,8 @@ func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 	return manifest.Rows(s.opts.disk, s.dir, path, info, t)
 }
 
-// StoredHistory reads the account's versions of a table, and the [history.Memory] of the table.
+// StoredHistory reads the account's rows of a table of versions, and the part of the table's state that is in the
+// manifest, see [history.Memory].
 func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R]) (history.Versions[R], error) {
 	rows, err := StoredTable(s, t)
 	h := history.Versions[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}
@@ -56,7 +58,8 @@ func AddedColumns[R any](s *Store, t schema.TableOf[R]) ([]string, error) {
 	return parquet.Added(s.opts.disk, filepath.Join(s.dir, path), t.Table)
 }
 
-// PutTable stages all rows of the account in a table. If the rows are unchanged, the stored file is kept.
+// PutTable stages a file with all rows of the account in a table. If the stored file has the same content, it is kept
+// instead.
 func PutTable[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], rows []R) error {
 	return putRows(s, a, to, t, slices.Values(rows))
 }
@@ -75,16 +78,18 @@ func putRows[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], ro
 	return nil
 }
 
-// PutHistory stages the account's versions of a table, and the [history.Memory] of the table.
+// PutHistory stages the account's rows of a table of versions, and the part of the table's state that is in the
+// manifest, see [history.Memory].
 func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R],
 	h history.Versions[R]) error {
 	to.Memory[t.Name] = h.Memory
 	return PutTable(s, a, to, t, h.Rows)
 }
 
-// PutGroups stages the account's versions of a table that is sorted by groups. For each named group, advance computes
-// the versions as of the instant at; the other rows are copied. names must be sorted; if [AddedColumns] returns any
-// column, names must have all groups. Only one group is in memory at a time.
+// PutGroups stages the account's rows of a table of versions that is sorted by groups. For each group in names, the
+// function advance computes the versions as of the instant at. The rows of all other groups are copied. The argument
+// names must be sorted. If [AddedColumns] returns any column, names must contain all groups. Only one group is in
+// memory at a time.
 func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R],
 	groupOf func(*R) string, names []string, at schema.Instant,
 	advance func(string, history.Versions[R]) (history.Versions[R], error)) error {
@@ -117,12 +122,12 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 	return errors.Join(failed, err)
 }
 
-// replaceGroups yields stored rows, and in place of the rows of each named group those that replace returns. At the
-// first error it stops and stores the error in failed.
+// replaceGroups yields the stored rows, but replaces the rows of each named group by those that the function replace
+// returns. At the first error it stops and stores the error in failed.
 func replaceGroups[R any](stored iter.Seq2[[]R, error], groupOf func(*R) string, names []string,
 	replace func(name string, stored []R) ([]R, error), failed *error) iter.Seq[R] {
 	return func(yield func(R) bool) {
-		var group []R // the stored rows of the first of the names
+		var group []R // the stored rows of the group names[0]
 		give := func() (more bool) {
 			rows, err := replace(names[0], group)
 			names, group, *failed = names[1:], nil, err
@@ -156,8 +161,8 @@ func replaceGroups[R any](stored iter.Seq2[[]R, error], groupOf func(*R) string,
 	}
 }
 
-// PutMemory stages the [history.Memory] of a table whose versions are unchanged. The stored file is kept; if there is
-// no file yet, PutMemory stages an empty one.
+// PutMemory stages the part of a table's state that is in the manifest, see [history.Memory]. The versions are
+// unchanged, so the stored file is kept. If there is no file yet, PutMemory stages an empty one.
 func PutMemory[R any](s *Store, a *Area, to *StagedChange, t schema.TableOf[R], m history.Memory) error {
 	to.Memory[t.Name] = m
 	path := manifest.TablePath(t.Table, s.account, 0)

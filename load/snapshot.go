@@ -44,7 +44,7 @@ func ReadSnapshot(dir string) (*Snapshot, error) {
 	for {
 		text, err := durable.OS.ReadFile(filepath.Join(dir, manifest.FileName), durable.MaxText)
 		if errors.Is(err, fs.ErrNotExist) {
-			_, err = manifest.Read(dir) // only for Read's error: an empty folder, or a damaged store
+			_, err = manifest.Read(dir) // its error distinguishes an empty folder from a damaged store
 		}
 		if err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func ReadSnapshot(dir string) (*Snapshot, error) {
 		if err = m.Load(durable.OS, dir, m.AccountNames()...); err == nil {
 			return newSnapshot(dir, m, text), nil
 		}
-		// If a commit has removed an account's file meanwhile, the manifest has changed too.
+		// If manifest.json has changed, a commit may have removed an account's file meanwhile: try again.
 		if bytes.Equal(text, before) {
 			return nil, err
 		}
@@ -137,7 +137,8 @@ func movedPath(err error) string {
 	return manifest.FileName
 }
 
-// hashed reads the published part of a file, and at the end compares the hash of that part.
+// hashed reads the published part of a file. Before it returns the last bytes, it compares the hash of that part with
+// the manifest.
 type hashed struct {
 	file SnapshotFile
 	from io.Reader
@@ -158,7 +159,7 @@ func (h *hashed) Read(p []byte) (int, error) {
 	h.left -= int64(n)
 	switch {
 	case h.left == 0 && h.file.SHA256 != "" && hex.EncodeToString(h.sum.Sum(nil)) != h.file.SHA256:
-		return 0, &movedError{h.file.Path} // the last bytes are withheld, so an upload fails
+		return 0, &movedError{h.file.Path} // without the last bytes an upload of the file fails
 	case errors.Is(err, io.EOF) && h.left > 0:
 		return n, &movedError{h.file.Path}
 	case errors.Is(err, io.EOF):

@@ -25,7 +25,8 @@ func (c *StagedChange) PutSettled(campaigns []string) {
 	c.Settled = slices.Compact(sorted)
 }
 
-// adopt takes over the lines of the changes, and schedules the moves and removals of their files.
+// adopt adds the staged rows of the changes to the generation, and schedules the moves and removals of the changed
+// files.
 func (n *generation) adopt(changes []StagedChange) {
 	for _, c := range changes {
 		n.lines = append(n.lines, c.lines...)

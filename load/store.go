@@ -93,8 +93,8 @@ func (s *Store) Account() *manifest.Account {
 	return s.base.Accounts[s.account]
 }
 
-// NamesOf returns the names of the other accounts of the store that are pinned to the advertiser account. With such an
-// account, the store would have the advertiser's numbers twice.
+// NamesOf returns the names of the store's other accounts that belong to the given advertiser account, see
+// [manifest.Account]. Two accounts of one advertiser would store its numbers twice.
 func (s *Store) NamesOf(advertiser string) (names []string, err error) {
 	if s.base == nil {
 		return nil, nil
@@ -137,8 +137,8 @@ func (s *Store) recover(ctx context.Context) error {
 	return s.checkFiles(ctx)
 }
 
-// published reads the published manifest with only this account loaded. If the manifest cached is still the published
-// one, it returns cached.
+// published reads the published manifest, but only this account's part of it. If the argument cached is still the
+// published manifest, it is returned.
 func (s *Store) published(cached *manifest.Manifest) (*manifest.Manifest, error) {
 	return manifest.ReadAccounts(s.opts.disk, s.dir, cached, s.account)
 }
@@ -167,8 +167,8 @@ func (s *Store) checkFiles(ctx context.Context) error {
 
 func (s *Store) place() commit.Place { return s.opts.place(s.dir) }
 
-// newest returns a part of the store that is newer than the manifest; if there is none, the part has no path. files are
-// the sizes of the files of this account and of the accounts whose ledgers have grown.
+// newest looks for a file that is newer than the manifest. If there is none, the result newer has no path. The result
+// files has the sizes of the files of this account and of the accounts whose ledgers have grown.
 func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map[string]int64, err error) {
 	grown, err := s.base.GrownLedgers(s.opts.disk, s.dir)
 	if err == nil {
@@ -185,14 +185,14 @@ func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map
 	}
 	info, err := s.opts.disk.Lstat(filepath.Join(s.dir, duck.FileName))
 	if err != nil || info.Size() == s.base.Warehouse.Bytes {
-		return newer, files, nil // the next build makes a missing file
+		return newer, files, nil // if it is missing, the next build makes it
 	}
 	newer, err = newerDuckDB(ctx, s.base, s.dir, s.opts.DuckDB)
 	return newer, files, err
 }
 
-// whileLocked waits for the store's lock, which is common to all accounts. It then finishes the commit of a dead run
-// and calls the function work.
+// whileLocked calls the function work while it holds the store's lock, which is common to all accounts. Before the call
+// it finishes the commit of a dead run.
 func (s *Store) whileLocked(ctx context.Context, work func() error) error {
 	lock, err := lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 
 // updates are the changes that turn the base's DuckDB file into the file of the generation.
 type updates struct {
-	loads    []duck.ReplacePartition // replace rows of the tables of schema main
+	loads    []duck.ReplacePartition // replacements of rows in schema main
 	changed  map[schema.Date]bool
 	dead     int64 // rows that the loads replace: dead space in the file
-	versions int64 // rows of versioned tables that are loaded completely
+	versions int64 // number of rows in the staged files of versioned tables
 }
 
-// updates returns the loads for the staged files.
+// updates returns the changes to the DuckDB file that this account's staged files require.
 func (n *generation) updates() (updates, error) {
 	u, account := updates{changed: map[schema.Date]bool{}}, n.store.account
 	next := n.next.Accounts[account]
@@ -58,7 +58,7 @@ func (n *generation) updates() (updates, error) {
 	return u, nil
 }
 
-// addTables adds the loads of the staged tables with one file per account.
+// addTables adds a load for each staged file of a table that has one file per account.
 func (u *updates) addTables(n *generation, next *manifest.Account) {
 	account := n.store.account
 	for _, t := range schema.Tables {

@@ -31,7 +31,7 @@ func (n upgrader) upgrade() error {
 		}
 		files := n.next.Accounts[account].Files
 		for _, path := range slices.Sorted(maps.Keys(files)) {
-			if files[path].Kind == manifest.KindSettings { // the column raw of each version has the same JSON
+			if files[path].Kind == manifest.KindSettings { // the replies are in the column raw of each version too
 				delete(files, path)
 				n.files.removes = append(n.files.removes, path)
 				continue
@@ -51,10 +51,10 @@ func (n upgrader) upgrade() error {
 	return nil
 }
 
-// labelsSince is the first version of the tables in which a day's hash does not cover campaign names.
+// labelsSince is the first version of the tables in which the hash of a day leaves out campaign names.
 const labelsSince = 12
 
-// hashes recomputes the hashes of stored days from before labelsSince.
+// hashes computes the hashes of all stored days again if the base has a version of the tables before labelsSince.
 func (n upgrader) hashes(account string) error {
 	if n.base.SchemaVersion >= labelsSince {
 		return nil
@@ -81,11 +81,13 @@ func (n upgrader) hashes(account string) error {
 	return nil
 }
 
-// sourceBids is the key in version 11's memory for the times when each campaign's bids were last read.
+// sourceBids is a key of [manifest.Account].Memory in version 11 of the tables. Its value has the time when the bids of
+// each campaign were last read.
 const sourceBids = "source_bids"
 
-// confirmations creates the table of readings from version 11's memory, in which every entity had its own time of
-// confirmation. If the run has staged readings already, they were made from the same memory, and nothing is created.
+// confirmations creates the table of readings, which has the times when settings were last confirmed. Version 11 of the
+// tables had these times in the manifest. If the run has staged readings already, confirmations only removes the times
+// from the manifest.
 func (n upgrader) confirmations(account string) error {
 	a, path := n.next.Accounts[account], manifest.TablePath(schema.Readings.Table, account, 0)
 	if len(a.Memory) == 0 {
@@ -111,8 +113,8 @@ func (n upgrader) confirmations(account string) error {
 	return nil
 }
 
-// readingsOfMemory returns the readings of an account, from the times of confirmation that version 11 of the tables
-// had in the manifest ([history.Memory]).
+// readingsOfMemory returns the times when an account's settings were last confirmed, from a manifest that version 11 of
+// the tables wrote.
 func readingsOfMemory(d durable.Disk, dir, account string, a *manifest.Account) (history.Readings, error) {
 	readings := history.Readings{}
 	for campaign, at := range a.Memory[sourceBids].Exceptions {

@@ -23,7 +23,8 @@ import (
 	"spendsync/schema"
 )
 
-// Verification is the result of [Verify].
+// Verification has the numbers of files, rows, days and replies that [Verify] has checked, and the damage that it has
+// found.
 type Verification struct {
 	Generation int64 `json:"generation"`
 	Files      int   `json:"files"`
@@ -121,13 +122,13 @@ type verifier struct {
 	report Verification
 }
 
-// nameRepairs corrects the repairs of damages that depend on the rest of the store. A day can be made again only if it
-// has replies. A reply can be read again while the service still has the reply's day. If the store was set back, every
-// other damage refers to the repair of that.
+// nameRepairs corrects the repairs that depend on the rest of the store. The rows of a day can be made again only if
+// the day has replies. A reply can be read again while the service still has the reply's day. If the store was set back
+// to an older generation, that must be repaired before any other damage.
 func (v *verifier) nameRepairs() {
 	for _, d := range v.report.Damages {
 		if v.setBack != nil && d != v.setBack {
-			d.Repair = "see " + manifest.FileName // any other repair would forget the newer parts
+			d.Repair = "see " + manifest.FileName // any other repair would lose the newer parts of the store
 			continue
 		}
 		for name, a := range v.manifest.Accounts {
@@ -155,7 +156,7 @@ func (v *verifier) repairReply(account string, day schema.Date) string {
 	return command + ", or the next sync that reads the day"
 }
 
-// recordDamage records a damage and returns any other error.
+// recordDamage adds damage to the report. It returns an error that is not damage.
 func (v *verifier) recordDamage(err error) error {
 	var d *durable.Damage
 	if err == nil || !errors.As(err, &d) {
@@ -261,7 +262,7 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	if err := manifest.CountRows(path, info, int64(rows.Len()), err); err != nil {
 		return err
 	}
-	day, err := history.OrderedDay(rows) // rows that are not in key order have another hash
+	day, err := history.OrderedDay(rows) // unsorted rows have another hash
 	if err == nil {
 		err = proven.CheckRows(day, isHashed)
 	}
@@ -360,7 +361,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		}
 	}
 	if len(v.report.Damages) > 0 {
-		// The comparison would only report the same damage again.
+		// Comparing the rows would only report the same damage again.
 		return nil
 	}
 	if v.manifest.Rows() >= smallRows {

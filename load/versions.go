@@ -11,16 +11,16 @@ import (
 	"spendsync/schema"
 )
 
-// versioned is a table of versions, with functions that know the table's row type.
+// versioned describes a table of versions. Its functions hide the Go type of the table's rows.
 type versioned struct {
 	table *schema.Table
-	// upgrade returns a writer of the file's rows with the columns of this version, and the memory to store with these
-	// rows.
+	// upgrade reads the table's file and adds the columns of this version. It returns a function that writes the rows,
+	// and the memory to store with them.
 	upgrade func(d durable.Disk, path string, was history.Memory) (rowsWriter, history.Memory, error)
-	// confirmed adds to the map into the time when each current version was last confirmed. The times come from the
-	// memory of version 11 of the tables.
+	// confirmed finds out when each current version was last confirmed, and adds these times to the map into. The times
+	// are in the file and in the memory of version 11 of the tables.
 	confirmed func(d durable.Disk, path string, was history.Memory, into history.Readings) error
-	// check verifies that the published versions are consistent.
+	// check verifies the number of rows in the published file, and the versions, see [history.Check].
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
 }
 

@@ -19,13 +19,13 @@ import (
 // warehouse is the DuckDB file of the generation that is being built.
 type warehouse struct {
 	*generation
-	updates // used if the base's file is carried forward
+	updates // changes since the base's DuckDB file
 
 	w           *duck.Warehouse // the open file; nil after it is built
-	fromNothing bool            // the base's file is not carried forward
+	fromNothing bool            // a new file is built, not a copy of the base's file updated
 	fullMemory  bool            // DuckDB starts with its full memory limit
 	newViews    bool            // the models differ from the models of the base
-	restoreGC   func()          // nil: the garbage collector has its usual setting
+	restoreGC   func()          // restores the usual garbage collection; nil: nothing to restore
 }
 
 // build builds the DuckDB file and its models; [warehouse.finish] adds the record of the run. If the published file is
@@ -169,7 +169,8 @@ func (n *warehouse) drop() (err error) {
 	return err
 }
 
-// smallRows is the number of rows below which memory need not be returned to the system before DuckDB runs.
+// smallRows is a number of rows. If DuckDB handles fewer rows, the freed memory of this process need not be returned to
+// the system first.
 const smallRows = 100_000
 
 // carryForward copies the published DuckDB file into the staging area. It returns false if the file is missing, is not

@@ -86,8 +86,8 @@ func (c warehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map
 	return days, nil
 }
 
-// days compares the number of rows of every day, and the exact sums of the changed days. seen has the number of rows
-// that the DuckDB file has for each day.
+// days compares the number of rows of every day with the manifest, and the exact sums of the changed days. The map seen
+// has the number of rows in the DuckDB file for each day.
 func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[duck.AccountDay]int64) error {
 	for account, a := range c.manifest.Accounts {
 		for d, k := range a.Days {
@@ -170,12 +170,12 @@ func checkCampaigns(ctx context.Context, w *duck.Warehouse, m *manifest.Manifest
 	return nil
 }
 
-// compareRows compares the rows of every table with the table's Parquet files. The rows of a computed table are
-// compared with a new computation. It compares the sum of DuckDB's hashes of all rows, which does not depend on their
-// order.
+// compareRows compares the rows of every table with the table's Parquet files. Where the rows are computed from other
+// rows, it computes them again. It compares sums of DuckDB's hashes of all rows, which do not depend on the order of
+// the rows.
 func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.Warehouse, views []duck.View) error {
 	var excluded []string
-	if m.SchemaVersion < schema.Readings.Since { // Parquet and DuckDB had different values in these columns
+	if m.SchemaVersion < schema.Readings.Since { // then Parquet and DuckDB may differ in these columns
 		excluded = []string{"last_confirmed_at", "bids_last_read_at"}
 	}
 	compareFiles := func(t *schema.Table, columns, from string, damage *durable.Damage) error {
@@ -222,8 +222,8 @@ func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.
 	return nil
 }
 
-// compareModels compares the rows of each model that is a table with the hash in int.made. It does not run the models:
-// a model that fails is not damage.
+// compareModels compares the rows of each computed table with the hash that int.made has for them. It does not run the
+// models: a model that fails is not damage.
 func compareModels(ctx context.Context, w *duck.Warehouse, views []duck.View) error {
 	made, err := w.Models().Made(ctx)
 	if err != nil {
@@ -259,7 +259,7 @@ func compareModels(ctx context.Context, w *duck.Warehouse, views []duck.View) er
 	return nil
 }
 
-// parquetFiles returns the files of a table or mart of all accounts.
+// parquetFiles returns the paths of a table's Parquet files, of all accounts. The table may be a mart.
 func parquetFiles(m *manifest.Manifest, dir string, t *schema.Table) (files []string) {
 	for _, a := range m.Accounts {
 		for p, f := range a.Files {
@@ -283,8 +283,8 @@ func sameRows(ctx context.Context, w *duck.Warehouse, columns, left, right strin
 	return nil
 }
 
-// newerDuckDB returns the DuckDB file as a newer part if it is of a later generation than the manifest. The part has no
-// path if the file is not newer or cannot be read.
+// newerDuckDB returns the DuckDB file if its generation is later than the manifest's. The result has no path if the
+// file is not newer or cannot be read.
 func newerDuckDB(ctx context.Context, m *manifest.Manifest, dir string, o duck.Options) (manifest.NewerPart, error) {
 	newest, err := duck.NewestRun(ctx, filepath.Join(dir, duck.FileName), o)
 	switch {

@@ -59,7 +59,8 @@ func (q Query) WithConditions(given map[string]string) string {
 			text = p.Default
 		}
 		if p.Over {
-			// In quotes the name of the parameter stands for the text of the condition.
+			// A parameter's name in quotes is replaced by the condition as a string, and without quotes by the
+			// condition itself.
 			sql = strings.ReplaceAll(sql, "'$"+p.Name+"'", quote(strings.Join(strings.Fields(text), " ")))
 			sql = strings.ReplaceAll(sql, "$"+p.Name, "(\n"+text+"\n)")
 		}
@@ -116,7 +117,7 @@ var moves = regexp.MustCompile(`\bnow\(\)|\bops\.(entity_read|note|refused_row|u
 // again.
 var byMonth = []string{"mart.revenue", "int.creative_spend"}
 
-// written returns the models and macros that have their own file.
+// written returns the models and macros that have a file of their own, unlike scalar macros, thresholds and examples.
 func written() []Query {
 	return slices.Concat(read("main", "main"), read("int", "int"), read("mart", "mart"), read("macros", "main"))
 }
@@ -144,7 +145,7 @@ func Functions() (all []Query) {
 	return all
 }
 
-// Find returns a ready question by its name.
+// Find returns the ready question with the given name, or an error if there is none.
 func Find(name string) (Query, error) {
 	for _, a := range Asks() {
 		if a.Name == name {

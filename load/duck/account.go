@@ -26,8 +26,8 @@ func (e *AccountError) Error() string {
 	return fmt.Sprintf("there is no account %q; the warehouse has %s", e.Account, strings.Join(e.Has, ", "))
 }
 
-// Accounts returns the accounts that have days in the file. If the parameter only is not empty, it returns just the
-// account of that name, or an [*AccountError].
+// Accounts returns the names of the accounts in the file. If the parameter only is not empty, Accounts returns just
+// that name, or an [*AccountError] if the file has no such account.
 func (s *Session) Accounts(ctx context.Context, only string) (names []string, err error) {
 	result, err := s.Query(ctx, "SELECT DISTINCT account_id FROM ops.day_coverage ORDER BY account_id")
 	for _, r := range result.Rows {
@@ -117,7 +117,7 @@ func (w *Warehouse) WriteAccount(ctx context.Context, path, account string) erro
 	})
 }
 
-// accountTable is a table of the warehouse.
+// accountTable is a table of the warehouse. If byAccount is set, the table has a column account_id.
 type accountTable struct {
 	name      string // with its schema, quoted
 	byAccount bool
@@ -145,8 +145,8 @@ func (s *Session) Choose(ctx context.Context, account string) error {
 	if err != nil {
 		return err
 	}
-	// COPY FROM DATABASE copies views as they were parsed. The SQL text that DuckDB prints for a view is not always
-	// valid.
+	// COPY FROM DATABASE copies the parsed views. It does not use the SQL text that DuckDB prints for a view, which is
+	// not always valid.
 	statements := []string{"USE w", "DETACH DATABASE IF EXISTS one", "ATTACH ':memory:' AS one",
 		"COPY FROM DATABASE w TO one (SCHEMA)"}
 	for _, t := range tables {

@@ -117,7 +117,7 @@ func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err er
 	return r, nil
 }
 
-// openErr explains why the published file does not open.
+// openErr explains why the published file does not open: another process has it open for writing, or it is damaged.
 func openErr(err error) error {
 	switch text := err.Error(); {
 	case !errors.Is(err, durable.ErrStorage) || strings.Contains(text, "Permission denied"):
@@ -142,8 +142,8 @@ func stopped(ctx context.Context, err error) error {
 // answer computes the answer into a temporary table, which the engine can move to disk. The driver would hold the whole
 // answer in memory.
 func (r *Result) answer(ctx context.Context, q Query) error {
-	// query() takes the SQL as a value, so brackets and comments in the SQL cannot break out. query() does not support
-	// parameters, which only our own SQL has.
+	// query() takes the SQL as a value, so brackets and comments in the SQL cannot break out. It does not support
+	// parameters, so SQL with parameters goes into brackets instead. Such SQL is always our own.
 	from, args := "query("+schema.QuoteText(q.SQL)+")", []any(nil)
 	if len(q.Params) > 0 {
 		from = "(\n" + q.SQL + "\n)"
@@ -216,7 +216,7 @@ func queryErr(err error, asAsked bool) error {
 	}
 	q := &QueryError{Message: excerpt.ReplaceAllString(de.Msg, "")}
 	if q.NeedsMore = de.Type == duckdb.ErrorTypeOutOfMemory; q.NeedsMore {
-		// DuckDB suggests changing settings, which the reader cannot.
+		// DuckDB suggests settings, but the reader cannot change any.
 		q.Message, _, _ = strings.Cut(q.Message, "Possible solutions:")
 		q.Message = "it needs more memory than it may have, or more than " + MaxSpill + " of temporary files: " +
 			q.Message
@@ -250,7 +250,7 @@ func (r *Result) Rows(ctx context.Context) iter.Seq2[[]schema.Null[string], erro
 	}
 }
 
-// page reads up to rowsPerPage rows. The rowids of a new table count from 0 in the order of its rows.
+// page reads up to rowsPerPage rows of the answer. The rowids of its new table number the rows from 0, in order.
 func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[string], err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, stopped(ctx, err)
@@ -288,8 +288,8 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 	return page, nil
 }
 
-// decimals matches decimal types within a nested type. to_json converts wide decimals exactly, but narrow decimals
-// through a float.
+// decimals matches the decimal types in a nested type. Each is widened before to_json, which converts wide decimals
+// exactly, but narrow ones through a float.
 var decimals = regexp.MustCompile(`DECIMAL\(\d+,(\d+)\)`)
 
 // TextSQL returns the SQL for the column's value as text, which all output formats share: instants and times as in RFC
@@ -300,7 +300,7 @@ func (c Column) TextSQL() string {
 		text := "(" + name + "::VARCHAR)"
 		var width, scale int
 		switch _, err := fmt.Sscanf(c.Type, "DECIMAL(%d,%d)", &width, &scale); {
-		case err == nil && width == scale: // DuckDB prints no digit before the point
+		case err == nil && width == scale: // DuckDB prints .5 for 0.5
 			return "replace(if(" + text + "[1] = '.', '0', '') || " + text + ", '-.', '-0.')"
 		case c.Type == "TIMESTAMP WITH TIME ZONE":
 			utc := "left(" + text + ", -3)"
@@ -328,7 +328,7 @@ func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 		"FORMAT parquet, COMPRESSION zstd")
 }
 
-// WriteCSV writes a line of headings and a line for each row. headings and cells are SQL expressions of texts.
+// WriteCSV writes a line of headings, and a line for each row. Both lists contain SQL expressions of type text.
 func (r *Result) WriteCSV(ctx context.Context, w io.Writer, headings, cells []string) error {
 	return r.copyOut(ctx, w, "SELECT "+strings.Join(headings, ", ")+" UNION ALL SELECT "+strings.Join(cells, ", ")+
 		" FROM temp.answer", "FORMAT csv, HEADER false")

@@ -15,9 +15,9 @@ type AccountDay struct {
 	Day     schema.Date
 }
 
-// Counts counts a table's rows by account, and the rows of spend_daily by day as well. If the store should contain a
-// single account, it counts all rows, and then the rows of that account, because two counts are far cheaper than
-// grouping by name. If the two counts differ, there are rows of another account, and Counts groups nevertheless.
+// Counts counts a table's rows by account, and the rows of spend_daily by day as well. With a single expected account,
+// Counts compares the number of all rows with the number of that account's rows, because this is far cheaper than
+// grouping by account. If the two numbers differ, Counts groups by account after all.
 func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []string) (map[AccountDay]int64, error) {
 	uncounted := func(err error) error { return unread(err, "%s cannot be counted", t.FullName()) }
 	account, day, condition := "account_id", "0", ""
@@ -52,8 +52,8 @@ func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []stri
 	return counts, nil
 }
 
-// Sums adds up the measures of a table by account and day, over the rows that meet a condition. account and rows are
-// SQL expressions for the account and the number of rows.
+// Sums adds up the measures of a table by account and day, over the rows that meet a condition. The parameters account,
+// rows and where are SQL expressions for the account, the number of rows and the condition.
 func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows,
 	where string) (map[AccountDay]history.Sums, error) {
 	// The sum of money is passed as text, which is exact.
@@ -100,8 +100,8 @@ type Unproven struct {
 
 // Unproven returns the accounts with unproven days of the report. A day is proven if a chain of shared days and
 // campaigns connects the day to a campaign that the account's API has returned. All days are proven if the first run
-// that stored rows recorded a proof of identity. A proof of a later run does not count, because it may rest only on the
-// stored days.
+// that stored rows recorded a proof of identity. A later run's proof does not count, because that proof may only repeat
+// what the stored days show.
 func (w *Warehouse) Unproven(ctx context.Context) (unproven []Unproven, err error) {
 	report := schema.SpendDaily.Table
 	proven := "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND

@@ -34,9 +34,9 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 			o.Threads = 1
 		}
 	}
-	// Settings in the connection string cost no statement, and DuckDB does not start threads that a later setting would
-	// end. DuckDB must not fetch, load or remember anything by itself. Loading does not preserve the order of rows,
-	// which halves the time; each row is identified by its key.
+	// A setting in the connection string needs no statement of its own, and DuckDB starts only as many threads as it
+	// may keep. DuckDB must not fetch, load or remember anything by itself. Loading takes half the time if it need not
+	// preserve the order of rows, and it need not: each row is identified by its key.
 	config := fmt.Sprintf("?autoinstall_known_extensions=false&autoload_known_extensions=false"+
 		"&allow_community_extensions=false&allow_persistent_secrets=false&preserve_insertion_order=%t", o.keepOrder)
 	if o.Threads > 0 {
@@ -84,16 +84,16 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 	return conn, stop, nil
 }
 
-// writing are the settings of an engine that writes a file. With DuckDB's default, a checkpoint per 16 MB of changes, a
-// small account's file would be written three times. FSST compression saves 3 % of the file and takes a quarter of a
-// checkpoint's time.
+// writing are the settings of an engine that writes a file. By default, DuckDB makes a checkpoint for every 16 MB of
+// changes, and would write a small account's file three times. FSST compression makes the file 3 % smaller, but takes a
+// quarter of a checkpoint's time.
 var writing = []string{"SET checkpoint_threshold = '64MB'", "SET disabled_compression_methods = 'fsst'"}
 
 // smallFile is the size of a DuckDB file below which queries are faster with a single thread.
 const smallFile = 64 << 20
 
-// attachToRead returns the statements that open a finished DuckDB file as w. USE is necessary because views find their
-// tables only in the database in use.
+// attachToRead returns the statements that open a finished DuckDB file as w. USE makes w the default database, in which
+// the views look for their tables.
 func attachToRead(path string) (statements []string) {
 	return []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}
 }
@@ -177,7 +177,7 @@ func duckErr(statement string, err error) error {
 	return err
 }
 
-// unread returns damage of the DuckDB file, unless err shows that memory or the disk failed.
+// unread turns an error of reading the DuckDB file into damage, unless it shows that memory or the disk failed.
 func unread(err error, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	var de *duckdb.Error
@@ -200,8 +200,8 @@ func IsOutOfMemory(err error) bool {
 		strings.Contains(de.Msg, "Out of Memory Error"))
 }
 
-// atOnce joins statements into one text. DuckDB sets up its parser once for each text, which is a sixth of the time of
-// a COMMENT statement.
+// atOnce joins statements into one text, because DuckDB sets up its parser once for each text. The setup takes a sixth
+// of the time of a COMMENT statement.
 func atOnce(statements []string) []string {
 	if len(statements) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 var errNotOne = &QueryError{Message: "not one statement that reads (SELECT, FROM, WITH, VALUES, DESCRIBE, " +
 	"SUMMARIZE): the warehouse is read-only and takes one at a time"}
 
-// parsed is the result of json_serialize_sql.
+// parsed is the JSON that DuckDB's json_serialize_sql returns: the syntax trees of the statements, or an error.
 type parsed struct {
 	Error      bool   `json:"error"`
 	Kind       string `json:"error_type"`

@@ -18,7 +18,8 @@ type ReplacePartition struct {
 	Query string   // SQL for rows to insert that are computed from other tables
 }
 
-// Statements returns the SQL of the replacement. If empty is set, the table has no rows to delete.
+// Statements returns the SQL of the replacement. If the parameter empty is set, the table has no rows yet, so nothing
+// is deleted.
 func (r ReplacePartition) Statements(empty bool) (statements []string) {
 	name := r.Table.SQLName()
 	if r.Where != "" && !empty {

@@ -16,7 +16,7 @@ import (
 // account.
 type ModelPartition struct{ Model, Account, Month string }
 
-// Made records from which inputs a partition was made, and a hash of the partition's rows.
+// Made is a row of int.made: a hash of the inputs of a partition, and a hash of the partition's rows.
 type Made struct {
 	Inputs  string // hash of the model's text and of everything that it reads
 	Content string // hash of the partition's rows, as DuckDB computes it
@@ -88,7 +88,8 @@ func (ms Models) replace(ctx context.Context, statements []string) error {
 	return ms.w.WithMemory(ctx, func() error { return execTogether(ctx, ms.w.conn, statements) })
 }
 
-// MakeRows replaces the rows of a model that meet the condition where. If where is empty, it replaces all rows.
+// MakeRows replaces those rows of a model that meet the SQL condition where. If the condition is empty, it replaces all
+// rows.
 func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	remove, insert := "DELETE FROM "+v.Full(), "INSERT INTO "+v.Full()+" BY NAME "+v.SQL
 	if where != "" {
@@ -103,7 +104,8 @@ func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	return ms.replace(ctx, []string{remove, insert})
 }
 
-// Contents returns a hash of a table's rows for each value of key, which is an SQL expression for a text.
+// Contents groups a table's rows by the SQL expression key, and returns a hash of each group's rows, by the value of
+// the expression as text.
 func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where string) (map[string]string, error) {
 	q := fmt.Sprintf("SELECT %s, sum(hash(%s)::HUGEINT)::VARCHAR || ' ' || count(*) FROM %s AS t WHERE %s GROUP BY 1",
 		key, columns, table, where)
@@ -118,7 +120,7 @@ func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where str
 	return contents, nil
 }
 
-// modelsPart is the key of the row of int.made that identifies the set of models.
+// modelsPart is the key of one more row of int.made, which has a hash of all models.
 var modelsPart = ModelPartition{Model: "models"}
 
 // AddModels adds the row that identifies the set of models.

@@ -22,10 +22,10 @@ type Options struct {
 	Dir         string       // the only folder that DuckDB may reach while it builds or checks
 	TempDir     string       // the folder for data that exceeds memory; empty: next to the file
 
-	keepOrder bool   // rows keep their order: results need this, loading does not
+	keepOrder bool   // preserve the order of rows: results need this, loading does not
 	attach    string // a file to open read-only before the engine is locked
 	maxSpill  string // limit for data in TempDir, written like Memory; empty: none
-	unlocked  bool   // the engine may get more memory or threads later
+	unlocked  bool   // leave the configuration unlocked, to raise memory or threads later
 	writes    bool   // the engine writes a file or checks one
 }
 
@@ -36,7 +36,7 @@ type View struct {
 	Columns           map[string]string // comments on columns, possibly not on all
 	Parameters        string            // names of a macro's parameters, comma-joined
 	IsValue           bool              // the macro returns a single value, not a table
-	IsTable           bool              // the view is a table whose rows are computed at publication
+	IsTable           bool              // a table whose rows are computed at publication; otherwise a view
 	ByMonth           bool              // the rows of a month depend only on the days of that month
 	Reads             []string          // tables and models that the SQL names
 }

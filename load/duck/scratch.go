@@ -63,7 +63,7 @@ func (s *Scratch) Each(ctx context.Context, query string, use func(row []string)
 	return nil
 }
 
-// Texts returns the rows of a query as texts; NULL is empty.
+// Texts returns the rows of a query as texts, without the names of the columns; NULL is empty.
 func (s *Scratch) Texts(ctx context.Context, query string) (rows [][]string, err error) {
 	if err = s.Each(ctx, query, func(row []string) error { rows = append(rows, row); return nil }); err != nil {
 		return nil, err

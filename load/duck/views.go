@@ -8,8 +8,8 @@ import (
 	"spendsync/schema"
 )
 
-// Drop drops all models and macros of the file, because another version has made them, and updates the comments of the
-// tables.
+// Drop drops all models and macros of the file, because the definitions of the models have changed. It also updates the
+// comments of the stored tables.
 func (ms Models) Drop(ctx context.Context) error {
 	statements, err := dropsOf(ctx, ms.w.conn)
 	if err != nil {
@@ -30,7 +30,7 @@ func (ms Models) CommentColumns(ctx context.Context, views []View) error {
 	var tables []string
 	for _, v := range views {
 		// Each comment on a column of a view copies the whole view, and the copies stay until the end of the
-		// transaction. So each view has its own transaction.
+		// transaction. So each view has its own transaction. The tables share one.
 		if v.IsTable {
 			tables = append(tables, comments[v.Full()]...)
 		} else if err := ms.replace(ctx, atOnce(comments[v.Full()])); err != nil {
@@ -40,7 +40,8 @@ func (ms Models) CommentColumns(ctx context.Context, views []View) error {
 	return ms.replace(ctx, atOnce(tables))
 }
 
-// createSQL returns the statements that create the view, the table with its rows, or the macro, and its comment.
+// createSQL returns the statements that create the model and its comment. A table gets its rows as well, unless it is
+// made by months.
 func (v View) createSQL() []string {
 	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
 	if v.IsValue {

@@ -27,8 +27,8 @@ type Warehouse struct {
 	empty       bool // the tables have no rows yet
 }
 
-// WithMemory calls the function do, and calls it again with the full memory limit if DuckDB ran out of memory. A failed
-// call of the function must have no effect.
+// WithMemory calls the function do, and calls it again with the full memory limit if DuckDB ran out of memory, or if
+// the disk failed and mayLackDisk is set. A failed call of the function must have no effect.
 func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
 	err := do()
 	if w.fullMemory == "" || !IsOutOfMemory(err) && !(w.mayLackDisk && errors.Is(err, durable.ErrStorage)) {
@@ -69,9 +69,9 @@ const blockSize = 64 << 10
 // the file is discarded.
 const withoutLog = "RECOVERY_MODE no_wal_writes"
 
-// create creates the file at path with all tables. It sets the storage version because in older versions the statistics
-// of each column take 3 KB. These statistics would be a fifth of a file of 300,000 rows, and every opening reads them
-// and every publication copies them.
+// create creates the file at path with all tables. It sets the storage version, because in older versions the
+// statistics of each column take 3 KB. In a file of 300,000 rows that is a fifth, which every opening reads and every
+// publication copies.
 func create(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	w, err := open(ctx, path, o, fmt.Sprintf("BLOCK_SIZE %d, STORAGE_VERSION 'v1.2.0', %s", blockSize, withoutLog))
 	if err != nil {
@@ -99,8 +99,8 @@ func open(ctx context.Context, path string, o Options, attachOptions string) (*W
 	return w, nil
 }
 
-// OpenPublished opens a finished file read-only. The disk may be full, so errors of the disk are also retried with more
-// memory.
+// OpenPublished opens a finished file read-only. The disk may be too full for temporary files, so
+// [Warehouse.WithMemory] will also retry after errors of the disk.
 func OpenPublished(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	w, err := start(ctx, path, o)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// Coverage returns the coverage of every day from the account's first day up to today, as of the instant now.
+// Coverage returns the coverage of every day from the account's first day up to the Chicago date of the argument now.
 func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 	today := schema.DateOf(now)
 	var days []schema.DayCoverage
@@ -50,7 +50,7 @@ func (m *Manifest) Coverage(account string) []schema.DayCoverage {
 }
 
 // DaysUntilUnreachable returns the number of days, counted from today, on which the service can still be asked for day
-// d. The number is less than [schema.DaysUntilUnreachable] if the service refuses the oldest days of its reach.
+// d. The number is less than [schema.DaysUntilUnreachable] if the service has refused days that its description allows.
 func (a *Account) DaysUntilUnreachable(d, today schema.Date) int64 {
 	left := schema.DaysUntilUnreachable(d, today)
 	if a.Reach > 0 {
@@ -78,7 +78,7 @@ func (k *Day) state(d, today schema.Date, reachable bool) string {
 }
 
 // addDoubt sets the reason why a stored day is partial or doubtful, and whether a person has accepted the day. A person
-// accepts either the date or each form of doubt up to a size.
+// accepts either the day's date, or every form of doubt that the day has, each up to a size.
 func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	why, doubts := k.partialWhy(c.ReportDate, today), k.Doubts()
 	isAccepted := why == ""
@@ -100,7 +100,7 @@ func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 }
 
 // WasOver reports whether the day had ended when the last proven read of the day started. Only such a read can have all
-// numbers of the day, and only differences from such a read are restatements.
+// numbers of the day, so only later differences from it are restatements.
 func (k *Day) WasOver(d schema.Date) bool { return !k.LastReadAt.Time().Before(d.End()) }
 
 // NewlyLost returns the lost days that no run has reported yet. A day is lost if it can no longer be read in full.

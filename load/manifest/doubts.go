@@ -10,14 +10,14 @@ import (
 	"spendsync/schema"
 )
 
-// Doubt is a reason to doubt a stored day.
+// Doubt is a sign that the stored rows of a day may be wrong or incomplete, for example another sum from the service.
 type Doubt struct {
 	Form string
 	Size int64  // in percent, rounded up
-	Text string // describes the difference on this day
+	Text string // describes the difference, with the numbers of the day
 }
 
-// reportForms is the prefix of all forms of doubt about days.
+// reportForms begins the Form of every doubt about a day.
 const reportForms = "report."
 
 // Doubts returns the reasons to doubt a stored day, whether or not the day was over.
@@ -25,7 +25,8 @@ func (k *Day) Doubts() (doubts []Doubt) {
 	if d, ok := k.sumDoubt(); ok && !k.isFarBelow() {
 		doubts = append(doubts, d)
 	}
-	// Only a day that was last read before version 12 of the tables can have RowsDiffer.
+	// Only a day that was last read before version 12 of the tables can have RowsDiffer. It is no doubt if the
+	// service's sum of the day matches and no row is missing.
 	if k.RowsTotalState == schema.RowsDiffer && !(k.Control == schema.ControlMatched && k.RowsTotal.V <= k.Sums.Rows) {
 		side := "above"
 		if k.RowsTotal.V < k.Sums.Rows {
@@ -38,7 +39,7 @@ func (k *Day) Doubts() (doubts []Doubt) {
 	forms := map[string]int64{}
 	maps.Copy(forms, k.UnreadForms)
 	for _, form := range k.OldForms {
-		if !strings.HasSuffix(form, ".absent") { // an absent value was not refused
+		if !strings.HasSuffix(form, ".absent") { // the service sent no value that could be unreadable
 			forms[form] = k.Unread
 		}
 	}
@@ -50,8 +51,8 @@ func (k *Day) Doubts() (doubts []Doubt) {
 	return doubts
 }
 
-// losses returns the counts that the stored rows of a day lack although an earlier read had them. A loss has no size,
-// because a count that did not come is only a warning.
+// losses returns a doubt for each count that some stored rows of a day lack although an earlier read had it. Such a
+// doubt has no size, because it is only a warning.
 func (k *Day) losses() (losses []Doubt) {
 	for i, column := range history.Counts {
 		if k.Lost[i] > 0 {

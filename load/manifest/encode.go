@@ -52,7 +52,7 @@ func (m *Manifest) Encode() (*Encoded, error) {
 	return e, err
 }
 
-// Replaced returns the account files that the new files replace: all other files in the folders of the new files.
+// Replaced returns the account files that the new account files replace: all others in the same folders.
 func (e *Encoded) Replaced(d durable.Disk, dir string) (paths []string, err error) {
 	for path := range e.AccountFiles {
 		folder := filepath.Dir(path)

@@ -1,14 +1,14 @@
 package manifest
 
-// Dead space is the space that replaced rows leave in the DuckDB file. If dead space has made the file bloat times as
-// large as a new file, the file is built from nothing. A file below bloatFreeSize may have any amount of dead space.
+// Replaced rows leave dead space in the DuckDB file. If dead space has made the file bloat times as large as a new
+// file, the file is built from nothing. A file below bloatFreeSize may have any amount of dead space.
 const (
 	bloat         = 1.8
 	bloatFreeSize = 64 << 20
 )
 
-// GrownTooMuch reports whether the DuckDB file must be built from nothing. dead is the number of its rows that the next
-// generation replaces.
+// GrownTooMuch reports whether the DuckDB file must be built from nothing, because an update would leave too much dead
+// space. The argument dead is the number of rows that the update would replace.
 func (m *Manifest) GrownTooMuch(dead int64) bool {
 	w := m.Warehouse
 	if w.BuiltRows == 0 {

@@ -107,7 +107,7 @@ func (a *LastingFacts) applyFacts(c Change, run Head) {
 	}
 }
 
-// AddRefused adds the refused rows from version 11's ledgers.
+// AddRefused adds refused rows from the ledgers of version 11 of the tables, until Refused has maxFacts rows.
 func (a *LastingFacts) AddRefused(rows []schema.RefusedRow) {
 	for i := range rows {
 		at := rows[i].FirstSeenAt

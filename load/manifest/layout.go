@@ -20,7 +20,7 @@ const WarehouseName = "warehouse.duckdb"
 // committed, and the files of the run are being moved to their places.
 const CommitName = "commit.json"
 
-// accountPath returns the path of the account file with a content hash.
+// accountPath returns the path of the account file whose content has the given SHA-256.
 func accountPath(account, sha256 string) string {
 	return "manifest/account=" + account + "/" + sha256 + ".json"
 }

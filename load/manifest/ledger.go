@@ -195,8 +195,8 @@ func openLedger(d durable.Disk, dir, path string) (f durable.File, size int64, e
 	return f, size, nil
 }
 
-// CheckLedger compares the hash of the published part of a ledger file with sha. published is the size of that part in
-// bytes.
+// CheckLedger returns an error unless the published part of a ledger file has the SHA-256 sha. The argument published
+// is the size of that part in bytes.
 func CheckLedger(d durable.Disk, dir, path string, published int64, sha string) error {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil {

@@ -24,7 +24,7 @@ type Manifest struct {
 	Accounts map[string]*Account `json:"-"`
 }
 
-// Head describes a generation as a whole.
+// Head is the part of a manifest about the generation as a whole, not about one account.
 type Head struct {
 	Format        int            `json:"format"`
 	Checksum      string         `json:"checksum"` // see [durable.CheckSeal]
@@ -48,7 +48,7 @@ type AccountFile struct {
 	// Days is the number of proven days. Rows is the number of rows in the account's Parquet files, by table.
 	Days int64            `json:"days"`
 	Rows map[string]int64 `json:"rows"`
-	// Ledger is the published size of the newest ledger file, by path.
+	// Ledger has at most one entry: the path of the newest ledger file, and the size of the file's published part.
 	Ledger map[string]int64 `json:"ledger"`
 }
 
@@ -74,17 +74,19 @@ type Account struct {
 	Ledger       map[string]int64  `json:"ledger"`
 	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
 
-	// Waiting has, by day, the [history.Day.KeyHash] of a proven read that has less than half of the stored rows or
-	// spend. Such a read is published only if the next proven read has the same hash.
+	// Waiting has, by day, a proven read that is not published yet, because it has less than half of the stored rows or
+	// spend. The read is represented by its [history.Day.KeyHash]. It is published only if the next proven read has the
+	// same hash.
 	Waiting map[schema.Date]string `json:"waiting_reads,omitempty"`
 	// Ask is from version 11 of the tables. It is ignored.
 	Ask any `json:"report_ask,omitzero"`
 
-	// Reach is the number of days before today for which the service still answers. It is set only if the service
-	// refuses days of the report that its description allows; 0: the service refuses no such day.
+	// Reach is the number of days before today for which the service still answers; 0: as many as its description
+	// states. Reach is set once the service has refused days that the description allows.
 	Reach int `json:"reach,omitzero"`
 
-	// Notes are the differences that runs have seen lately, sorted by name.
+	// Notes are the differences between the stored data and what the service states that runs have seen lately, sorted
+	// by name.
 	Notes Notes `json:"notes,omitempty"`
 
 	// Own are the findings from the last reading of the operator's own files.
@@ -94,7 +96,7 @@ type Account struct {
 	// EventsOnly means that the ledger files contain only runs, steps and reported lost days. Version 11 of the tables
 	// also wrote all lasting facts for each run.
 	EventsOnly bool `json:"ledger_events_only,omitempty"`
-	// Memory has the [history.Memory] of each table of versions, by table name.
+	// Memory has, by name of a table of versions, the part of the table's state that is not in its rows.
 	Memory map[string]history.Memory `json:"memory,omitempty"`
 	// Pinned is the advertiser account that the API key acted on in the first run.
 	Pinned string `json:"pinned_account,omitempty"`
@@ -125,7 +127,7 @@ type Day struct {
 	Reads       int64          `json:"reads"`
 	RunID       string         `json:"run_id"` // of the last proven read
 	ReadOutcome
-	// Lost counts the rows with a NULL in place of a count that an earlier read of the day had.
+	// Lost has, for each count, the number of rows where it is NULL although an earlier read of the day had it.
 	Lost        history.Lacks `json:"lost_counts,omitzero"`
 	ContentHash string        `json:"content_hash"`
 	Sums        history.Sums  `json:"sums"`
@@ -134,7 +136,7 @@ type Day struct {
 // ReadOutcome describes a read of a day, except the rows: how the read was proven, and how the values were understood.
 type ReadOutcome struct {
 	Control string `json:"control_total_state"`
-	// ControlTotal is the service's own sum of the day, as far as it is known.
+	// ControlTotal is the service's own sum of the day. A value that the service did not state is NULL.
 	ControlTotal ControlTotal `json:"control_total,omitzero"`
 	// RowsTotal is the number of rows that the service states, and RowsTotalState is one of [schema.RowsMatched],
 	// [schema.RowsDiffer] and [schema.RowsNone]. Both are empty if the day was read by a version that did not store
@@ -154,8 +156,8 @@ type Meaning struct {
 	Unread int64 `json:"unread_conversions,omitzero"`
 	// UnreadForms counts the rows of Unread by measure and form of the value, for example clicks.boolean.
 	UnreadForms map[string]int64 `json:"unread_form_rows,omitempty"`
-	// OldForms are the forms of unreadable values of a day that an earlier version stored. That version did not count
-	// rows by form.
+	// OldForms are the forms of unreadable values in a day that an earlier version of spendsync stored, for example
+	// clicks.boolean. That version did not count the rows of each form.
 	OldForms []string `json:"unread_forms,omitempty"`
 	// Pieces are the questions that the replies answer, if the day was read campaign by campaign.
 	Pieces []schema.Piece `json:"pieces,omitempty"`
@@ -171,7 +173,7 @@ type retired struct {
 	Kept        any `json:"kept,omitzero"`
 }
 
-// Equal reports whether m and other are equal.
+// Equal compares all fields except the retired ones.
 func (m Meaning) Equal(other Meaning) bool {
 	return m.Rounded == other.Rounded && m.Refused == other.Refused && m.Unread == other.Unread &&
 		maps.Equal(m.UnreadForms, other.UnreadForms) && slices.Equal(m.OldForms, other.OldForms) &&
@@ -194,7 +196,7 @@ const (
 	KindSettings = "settings"
 )
 
-// PresentRules begins the rules of the replies that this version stores, see [File].
+// PresentRules is the prefix of [File].Rules in each reply that this version decodes and stores.
 const PresentRules = schema.ReplyRules + ":"
 
 // File is one published file.
@@ -207,8 +209,8 @@ type File struct {
 	Bytes  int64       `json:"bytes"`
 	SHA256 string      `json:"sha256"`
 	RunID  string      `json:"run_id"`
-	// Rules begins with the version of the rules by which the rows of the reply were decoded, and a colon. Earlier
-	// versions added a hash of the reply.
+	// Rules states how the reply was decoded into rows: the version of the rules, and a colon. Earlier versions of
+	// spendsync added a hash of the reply.
 	Rules string `json:"fingerprint,omitempty"`
 	// Unpacked is the decompressed size of a reply; 0: not known.
 	Unpacked int64 `json:"unpacked,omitzero"`
@@ -294,7 +296,7 @@ func (a *Account) fill() {
 	if a.MoreFacts == nil {
 		a.MoreFacts = map[string]int64{}
 	}
-	for i := range a.Unknown { // from version 11 of the tables
+	for i := range a.Unknown { // version 11 of the tables did not count the runs
 		if u := &a.Unknown[i]; u.Runs == 0 {
 			u.LastSeenAt, u.Runs = u.FirstSeenAt, 1
 		}
@@ -399,8 +401,7 @@ func (a *Account) RawPages(day schema.Date) []string {
 	return pages
 }
 
-// ByOlderRules reports whether a stored reply of a day was turned into rows by older rules than today's, see
-// [schema.ReplyRules].
+// ByOlderRules reports whether a stored reply of a day was decoded by rules older than the present [schema.ReplyRules].
 func (a *Account) ByOlderRules(day schema.Date) bool {
 	return slices.ContainsFunc(a.RawPages(day), func(path string) bool {
 		return !strings.HasPrefix(a.Files[path].Rules, PresentRules)

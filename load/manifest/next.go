@@ -9,7 +9,7 @@ import (
 
 // Change is a set of changes of an account. Zero values change nothing.
 type Change struct {
-	Since   schema.Date // the Since of a new account
+	Since   schema.Date // the first day of a new account, see [Account]
 	First   schema.Date // the service has no data of earlier days
 	Days    map[schema.Date]*Day
 	Files   map[string]*File // by path; nil removes the file
@@ -19,11 +19,11 @@ type Change struct {
 	Unknown []schema.UnknownField         // [Next] sets the schema.Sighting of each field
 	Unread  *Sightings[schema.EntityRead] // nil: unchanged
 	Refused *Sightings[schema.RefusedRow] // nil: unchanged
-	Asked   bool                          // the service was asked, and Reach replaces the account's Reach
+	Asked   bool                          // the run asked the service for days, so Reach replaces the account's Reach
 	Waiting map[schema.Date]string        // by day; an empty text removes the entry
 	Reach   int
-	// Seen are the differences that a run has seen, by the names of their notes. Differences of stored days are left
-	// out, because they follow from Days. Nil means that the run has not looked.
+	// Seen are the differences that the run has seen, by the names of their notes. It lacks the differences of stored
+	// days, because Days contains these. Nil means that the run has not looked for differences.
 	Seen  map[string]Note
 	Notes []Note    // nil: unchanged
 	Own   *OwnFiles // nil: unchanged
@@ -67,7 +67,7 @@ func Next(base *Manifest, head Head, account string, changes ...Change) *Manifes
 func (a *Account) apply(c Change) {
 	a.Since = max(a.Since, c.First)
 	maps.Copy(a.Days, c.Days)
-	for day := range c.Days { // old stored replies may prove an earlier day
+	for day := range c.Days { // replayed replies may prove a day before Since
 		a.Since = min(a.Since, day)
 	}
 	for path, f := range c.Files {

@@ -15,7 +15,7 @@ import (
 // day. Every run ends with exit code 4 until the difference is gone or a person accepts it. A note about days that has
 // no size is only a warning.
 type Note struct {
-	Name    string `json:"name"`    // for example report.day-total.above; of an accepted day, its date
+	Name    string `json:"name"`    // a form of difference (report.day-total.above), or the date of an accepted day
 	Message string `json:"message"` // from the last run that saw the difference
 	// Size is the size of the largest difference, either in percent, rounded up, or as a number of entities. 0: the
 	// difference has no size.
@@ -26,8 +26,8 @@ type Note struct {
 	LastSeenAt  schema.Instant `json:"last_seen_at"`
 	Accepted    *Acceptance    `json:"accepted,omitempty"` // nil: not accepted
 	RunID       string         `json:"run_id"`             // the last run that saw the difference
-	// Decision is from version 11 of the tables, whose notes had no size: an accepted note is accepted up to the first
-	// size that is seen.
+	// Decision is from version 11 of the tables, whose notes had no size. A note that was accepted then is accepted up
+	// to the first size that a run sees.
 	Decision string `json:"decision,omitempty"`
 	// ByHand and Evidence are from version 11. They are ignored.
 	ByHand   any `json:"by_hand,omitzero"`
@@ -45,7 +45,7 @@ type Acceptance struct {
 // does not end a run with exit code 4.
 func (n Note) IsAccepted() bool { return n.Accepted != nil && n.Size <= n.Accepted.Size }
 
-// SizeText returns a size of the note for people.
+// SizeText formats a size for people: as a number of entities, or in percent.
 func (n Note) SizeText(size int64) string {
 	if n.IsCount {
 		return fmt.Sprint(size)
@@ -76,7 +76,7 @@ func (all Notes) named(name string) *Note {
 	return &all[i]
 }
 
-// Accepts reports whether a person has accepted differences of this form and size.
+// Accepts reports whether a person has accepted differences of this form up to this size or more.
 func (a *Account) Accepts(form string, size int64) bool {
 	n := a.Notes.named(form)
 	return n != nil && (n.Accepted != nil && size <= n.Accepted.Size || n.Decision == schema.NoteAccepted)
@@ -128,8 +128,8 @@ func (a *Account) TakingBack(name string, _ schema.Instant, _ string) (notes Not
 	return notes, "took " + name + " back: it ends runs with exit 4 again", true
 }
 
-// Acceptable returns the names that can be accepted. If isAccepted is set, it returns the accepted names instead, which
-// can be taken back.
+// Acceptable returns the names that a person can accept: notes, and dates of partial or doubtful days. If the parameter
+// isAccepted is set, it returns the accepted names instead, which can be taken back.
 func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []string) {
 	for _, n := range a.Notes {
 		if (n.Accepted != nil || n.Decision != "") == isAccepted {
@@ -156,7 +156,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	for _, n := range a.Notes {
 		if _, seenNow := all[n.Name]; !seenNow && a.stays(n, at) {
 			if !a.Own.finds(n.Name) && !n.IsCount {
-				n.Size = 0 // the difference is gone; a count stays, because this run may not have counted
+				n.Size = 0 // the difference is gone; a number of entities stays, because this run may not have counted
 			}
 			notes = append(notes, n)
 		}
@@ -235,7 +235,7 @@ type OwnFinding struct {
 	Message string `json:"message"`
 	Note    string `json:"note,omitempty"`
 	Size    int64  `json:"size,omitzero"` // see Note.Size
-	// ByHand and Evidence are from version 11 of the tables.
+	// ByHand and Evidence are from version 11 of the tables. They are ignored.
 	ByHand   bool   `json:"by_hand,omitempty"`
 	Evidence string `json:"evidence,omitempty"`
 }

@@ -27,8 +27,8 @@ func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
 	return read(d, dir, nil, (*Manifest).AccountNames)
 }
 
-// ReadAccounts is [ReadFrom], but loads only the named accounts that the manifest has. If the manifest cached is still
-// the published one, it returns cached, see [ReadRoot].
+// ReadAccounts is [ReadFrom], but loads only the named accounts that the manifest has. If the argument cached is still
+// the published manifest, ReadAccounts returns cached, see [ReadRoot].
 func ReadAccounts(d durable.Disk, dir string, cached *Manifest, accounts ...string) (*Manifest, error) {
 	return read(d, dir, cached, func(*Manifest) []string { return accounts })
 }
@@ -43,14 +43,14 @@ func read(d durable.Disk, dir string, cached *Manifest, choose func(*Manifest) [
 		if loadErr == nil {
 			return m, nil
 		}
-		// If a commit has removed the account file meanwhile, the root has changed too.
+		// If manifest.json has changed, a commit may have removed the account file meanwhile: try again.
 		if cached, err = ReadRoot(d, dir, m); err != nil || cached == m {
 			return nil, cmp.Or(err, loadErr)
 		}
 	}
 }
 
-// ReadRoot reads manifest.json and no account file. If the file is unchanged since the manifest cached was read,
+// ReadRoot reads manifest.json and no account file. If manifest.json still has the checksum of the argument cached,
 // ReadRoot returns cached, because hashing is far cheaper than decoding.
 func ReadRoot(d durable.Disk, dir string, cached *Manifest) (*Manifest, error) {
 	b, err := readRoot(d, dir)
@@ -106,7 +106,8 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Only the order of these checks ensures that a first commit in progress is never mistaken for damage.
+	// Read manifest.json only after the two checks above. In another order a first commit in progress could be mistaken
+	// for damage.
 	b, err := d.ReadFile(filepath.Join(dir, FileName), durable.MaxText)
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):

@@ -26,7 +26,7 @@ const RepairLost = "bring the whole data directory back into an empty folder, wi
 // NewerPart is a part of the store that is newer than the manifest.
 type NewerPart struct {
 	Path       string         // path of the newer file
-	Generation int64          // 0: not known, but later than the manifest's
+	Generation int64          // 0: only known to be later than the manifest's
 	RunID      string         // the run that published the part; empty: not known
 	At         schema.Instant // when that run finished; 0: not known
 }
@@ -53,9 +53,9 @@ func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 			"unless a backup has them", lost, m.Generation, by, between)
 }
 
-// Newest returns a part of the store that is newer than the manifest; if there is none, the part has no path. It reads
-// ledgers whose size differs from the manifest, and account files that the manifest does not name. files are the sizes
-// of the files in the store.
+// Newest looks for a part of the store that is newer than the manifest. If there is none, the result has no path.
+// Newest reads ledgers whose size differs from the manifest, and account files that the manifest does not name. The
+// argument files has the sizes of the files in the store, by path.
 func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (NewerPart, error) {
 	part, err := newestInLedgers(d, dir, files, m)
 	if err != nil || part.Path != "" {
@@ -79,7 +79,8 @@ func accountAt(path string) string {
 	return name
 }
 
-// newerAccount returns an account file as a newer part if the file names more bytes of a ledger than the manifest does.
+// newerAccount checks an account file that the manifest does not name. The file is newer if its published part of any
+// ledger is larger than the manifest's. Otherwise the result has no path.
 func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int64) (part NewerPart, err error) {
 	if err := m.Load(d, dir, name); err != nil {
 		return part, err
@@ -102,9 +103,9 @@ func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int
 	return part, nil
 }
 
-// newestInLedgers returns the newest published generation in the ledgers if it is later than the manifest, and
-// otherwise a part without a path. If m is nil, it returns the newest of all. It skips unreadable lines, which are
-// reported elsewhere.
+// newestInLedgers returns the newest published generation that the ledgers record. If it is not later than the
+// manifest, the result has no path. Without a manifest, when m is nil, any generation is later. Unreadable lines are
+// skipped: they are reported elsewhere.
 func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Manifest) (newest NewerPart, err error) {
 	published := int64(0)
 	if m != nil {

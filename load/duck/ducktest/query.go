@@ -1,5 +1,5 @@
-// Package ducktest queries a published DuckDB file in tests. It is a package of its own so that tests with package
-// loadtest alone need not link DuckDB.
+// Package ducktest queries a published DuckDB file in tests. It is not part of package loadtest, so tests that use only
+// loadtest need not link DuckDB.
 package ducktest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"spendsync/load/duck"
 )
 
-// Query runs a query on the published DuckDB file by [duck.Ask], and returns the whole answer.
+// Query runs a query on the published DuckDB file with [duck.Ask], and returns the whole answer.
 func Query(ctx context.Context, dir, query string) (a duck.TextTable, err error) {
 	r, err := duck.Ask(ctx, dir, duck.Query{SQL: query}, duck.Options{Threads: 1})
 	if err != nil {
