@@ -39,8 +39,8 @@ nothing to accept.`,
 	return cmd
 }
 
-// nothingToAccept returns the error for a name under which the account has nothing to accept or, with undo, to take
-// back.
+// nothingToAccept returns the error for a name that the account cannot accept or, with undo, has not accepted. The
+// argument names lists the valid names.
 func nothingToAccept(name string, undo bool, names []string) error {
 	what := "accept"
 	if undo {
@@ -54,7 +54,7 @@ func nothingToAccept(name string, undo bool, names []string) error {
 		"name one of: %s", strings.Join(names, ", "))
 }
 
-// noteState describes whether a difference is accepted, since when, and up to which size.
+// noteState describes whether a person has accepted a difference, how long ago, and up to which size of the difference.
 func noteState(n manifest.Note, c *call) string {
 	if n.Accepted == nil {
 		if n.Size == 0 {

@@ -55,7 +55,7 @@ func (a *app) end(err error) int {
 	if code == exit.Stopped && !reported {
 		err = errors.New("stopped by a signal: " + cli.Interrupted(err))
 	}
-	if code == exit.Usage && a.cfg != nil && a.cfg.LogFormat == "" { // a person typed the wrong usage: print plain text
+	if code == exit.Usage && a.cfg != nil && a.cfg.LogFormat == "" { // a mistake of a person: print plain text
 		a.jsonLog = nil
 	}
 	if !reported {
@@ -124,7 +124,7 @@ func (a *app) commands() *cobra.Command {
 	}
 	topics := []*cobra.Command{newConfigTopic(t), newGuideTopic(t)}
 	for _, topic := range topics {
-		topic.Hidden = true // listed by help, not among the commands
+		topic.Hidden = true // 'help' lists a topic separately, not among the commands
 		root.AddCommand(topic)
 	}
 	root.SetHelpCommandGroupID("keep")
@@ -177,8 +177,8 @@ func completeNames(all func() []string) cobra.CompletionFunc {
 // flagName matches a flag in a usage text.
 var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
 
-// begins prepares a command and its subcommands. A command without a rule for arguments then accepts no arguments, and
-// a command that runs records its name in the app.
+// begins prepares a command and its subcommands: a command without its own rule for arguments accepts none, and each
+// command records its name in the app when it runs.
 func (a *app) begins(cmd *cobra.Command) {
 	if cmd.Args == nil && cmd.HasParent() {
 		cmd.Args, cmd.ValidArgsFunction = noArguments, cobra.NoFileCompletions
@@ -194,8 +194,8 @@ func (a *app) begins(cmd *cobra.Command) {
 	}
 }
 
-// noArguments refuses arguments and suggests a subcommand. It is the subcommand that the word usually means, or one
-// with a similar name.
+// noArguments refuses arguments. If the first argument is a common word for a subcommand, or similar to its name, the
+// error suggests the subcommand.
 func noArguments(cmd *cobra.Command, args []string) error {
 	err := cobra.NoArgs(cmd, args)
 	if err == nil {

@@ -60,7 +60,7 @@ func (c *verifyCommand) warnIfOlder(backup *manifest.Manifest) {
 	}
 }
 
-// sendBackup writes the publication time of the verified generation to the metrics file and pushes it.
+// sendBackup reports the publication time of the verified generation, in the metrics file and to the Pushgateway.
 func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) error {
 	gauge := func(labels prometheus.Labels) prometheus.Collector {
 		return metrics.OfBackup(m.PublishedAt.Time(), labels)

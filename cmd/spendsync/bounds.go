@@ -15,8 +15,8 @@ import (
 )
 
 // questionMemory is DuckDB's memory limit for user-written SQL, unless SPENDSYNC_DUCKDB_MEMORY sets another.
-// beyondEngine is the memory that the process may use in addition, because DuckDB does not count lists and texts while
-// it builds them.
+// beyondEngine is the memory that the process may use beyond this limit, because DuckDB does not count lists and texts
+// while it builds them.
 const questionMemory, beyondEngine = 1 << 30, 1 << 30
 
 // questionOptions returns DuckDB's options for user-written SQL, whose memory use is unknown. It also limits the memory
@@ -41,8 +41,8 @@ func (c *call) questionOptions() duck.Options {
 // middle of a function.
 const stuckAfter = 10 * time.Second
 
-// within limits the time of an answer. If DuckDB is still running when [stuckAfter] has passed after the limit, the
-// process exits.
+// within returns a context with a time limit for an answer. If DuckDB is still running [stuckAfter] after the limit,
+// the process exits.
 func (c *call) within(ctx context.Context, atMost time.Duration) (context.Context, context.CancelFunc) {
 	late := fmt.Errorf("it takes longer than %v", atMost)
 	ctx, cancel := context.WithTimeoutCause(ctx, atMost, late)

@@ -36,7 +36,7 @@ func (c *call) openBucket(url string) (*remote.Bucket, error) {
 	return b, bucketErr(err)
 }
 
-// bucketErr adds the exit code to an error of a bucket.
+// bucketErr gives an error of a bucket the exit code that it means.
 func bucketErr(err error) error {
 	for _, k := range []struct{ is, means error }{
 		{remote.ErrAddress, exit.ErrUsage}, {remote.ErrNoGeneration, exit.ErrUsage},
@@ -73,8 +73,8 @@ func isEmpty(dir string) bool {
 	return errors.Is(err, durable.ErrEmpty)
 }
 
-// openStore reads the variables and returns the folder of the store to read. If the command reads a bucket, this is a
-// copy of the bucket's newest generation in the user's cache folder.
+// openStore reads the variables and returns the folder of the store to read: the data directory or, if the command
+// reads a bucket, a copy of the bucket's newest generation in the user's cache folder.
 func (c *call) openStore(ctx context.Context, from string) (dir string, err error) {
 	if err := c.setUp(ctx); err != nil {
 		return "", err
@@ -107,8 +107,8 @@ func (c *call) pullFrom(ctx context.Context, url string) error {
 	return nil
 }
 
-// push uploads the store's newest generation to a bucket. If an earlier push completed and the bucket is empty now,
-// push refuses unless again is set.
+// push uploads the store's newest generation to a bucket. It refuses to write to an empty bucket to which a push has
+// already completed, unless the argument again is set.
 func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions, again bool) (
 	done *remote.Pushed, err error) {
 	o.Dir, o.Log, o.LockWait = c.cfg.DataDir, c.log, c.cfg.LockWait
@@ -121,7 +121,8 @@ func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions,
 		err = page.Write(&b, r)
 		return b.Bytes(), err
 	}
-	// If a bucket is empty after a completed push, its data is lost, or the bucket is a share that is not mounted.
+	// A bucket that is empty after a completed push has lost its data, or is a share that is not mounted. So the last
+	// push to each bucket is recorded beside the store.
 	pushed := map[string]int64{}
 	if err := notice.Read(durable.OS, o.Dir, notice.Pushed, &pushed); err != nil {
 		return nil, err

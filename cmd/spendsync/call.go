@@ -28,7 +28,7 @@ type call struct {
 	transport http.RoundTripper // for requests to both interfaces; nil: use the network
 	bucket    remote.Options    // set by tests; the zero value has the usual pauses between tries
 	limits    runLimits
-	grace     atomic.Int64 // how long the command may run after a signal
+	grace     atomic.Int64 // how long the command may still run after a signal
 	exit      func(int)    // os.Exit in main; nil in tests
 
 	only func([]queries.Query) []queries.Query // selects the views of the warehouse; nil: all
@@ -40,20 +40,22 @@ type call struct {
 	cfg     *config.Config
 	log     *slog.Logger
 	screen  *cli.Screen // nil if the configuration is invalid
-	excerpt string      // the line of SQL with a mistake, and a mark below it; for the last lines
-	runID   string      // of the current run; part of every line of its log
+	excerpt string      // the faulty line of SQL, and a mark below it; printed with the error
+	runID   string      // ID of the current run, in every line of its log
 }
 
 // runLimits bound the resources of a run. Tests use smaller ones.
 type runLimits struct {
-	concurrency, threads int           // days of the report read at a time; DuckDB's threads, 0: one per processor
-	grace                time.Duration // how long after a signal complete data may still be published
+	// concurrency is how many days of the report are read at a time, threads the number of DuckDB's threads; 0 threads:
+	// one per processor.
+	concurrency, threads int
+	grace                time.Duration // time after a signal in which complete data may still be published
 }
 
 var usual = runLimits{concurrency: 4, grace: 8 * time.Second}
 
-// scheduled lists the commands that schedules run. They log text on a terminal and JSON elsewhere, unless LOG_FORMAT is
-// set; other commands log text.
+// scheduled lists the commands that a scheduler usually starts. They log text on a terminal and JSON elsewhere, unless
+// LOG_FORMAT is set; other commands log text.
 var scheduled = []string{"sync", "push", "pull", "rebuild", "replay", "accept", "reset"}
 
 // setUp combines the variables of the configuration file, the environment and the flags; later ones override earlier
@@ -114,12 +116,12 @@ func (c *call) startLog(asJSON bool) {
 	c.jsonLog = c.log
 }
 
-// clientOptions returns those options of the service's clients that do not come from the configuration.
+// clientOptions returns the options of the clients of both interfaces that do not come from the configuration.
 func (c *call) clientOptions() config.ClientOptions {
 	return config.ClientOptions{UserAgent: "spendsync/" + version(), Log: c.log, Transport: c.transport}
 }
 
-// loadOptions returns the options of the store.
+// loadOptions returns the options with which this command opens the store.
 func (c *call) loadOptions() load.Options {
 	memory, first, threads := c.cfg.Resources()
 	threads = cmp.Or(c.limits.threads, threads)

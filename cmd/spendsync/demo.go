@@ -90,7 +90,7 @@ func (d *demoCommand) run(ctx context.Context) error {
 	return d.printGoOn()
 }
 
-// place sets the folder of the demo from --data-dir. The caller's environment variables are ignored.
+// place sets the demo's folder: --data-dir or, without it, [demoDir]. The caller's SPENDSYNC_DATA_DIR has no effect.
 func (d *demoCommand) place() error {
 	if d.account != "" && d.account != demoAccount {
 		return exit.Advise(exit.Usagef("--account %s: the account of the demo is %q", d.account, demoAccount),
@@ -145,7 +145,7 @@ func (d *demoCommand) play(ctx context.Context, folder *shop.Folder) (err error)
 		return durable.Storage(err)
 	}
 	defer func() {
-		if rmErr := os.RemoveAll(temp); err == nil { // return the error of a sync unwrapped
+		if rmErr := os.RemoveAll(temp); err == nil { // keep a sync's error: its type has the exit code
 			err = rmErr
 		}
 	}()
@@ -168,8 +168,8 @@ func (d *demoCommand) play(ctx context.Context, folder *shop.Folder) (err error)
 	return folder.Finish()
 }
 
-// syncs runs a sync at each time of the story. Only the last sync makes the views and marts, which take a quarter of a
-// sync, because the earlier generations are never queried.
+// syncs runs a sync at each time of the story. Views and marts take a quarter of a sync's time. So only the last sync
+// makes them: the earlier generations are never queried.
 func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 	times, real := s.Times(), d.now
 	defer func() { d.now, d.only = real, nil }()
@@ -214,7 +214,8 @@ func (d *demoCommand) syncs(ctx context.Context, s *shop.Shop) error {
 		cli.Grouped(int64(restated))), cli.TextWidth(d.stdout), "") + "\n\n")
 }
 
-// printGoOn prints commands for a closer look. They work as printed, in the folder where the demo was started.
+// printGoOn prints commands with which the user can look further into the demo. They work as printed, in the folder
+// where the demo was started.
 func (d *demoCommand) printGoOn() error {
 	text := "Go on:\n"
 	of := []string{"--config", filepath.Join(d.dir, config.FileName)}
@@ -225,7 +226,8 @@ func (d *demoCommand) printGoOn() error {
 	return err
 }
 
-// demoVariables returns the variables for syncs of the simulated account at url into dir.
+// demoVariables returns the variables for a sync that reads the simulated service at url and stores into the folder
+// dir.
 func demoVariables(url, dir, payouts string) []string {
 	variables := []string{
 		"ADVERTISER_URL=" + url + adsim.APIPrefix, "API_KEY=" + adsim.DefaultKey,

@@ -34,8 +34,8 @@ func newGuideTopic(t *terminal) *cobra.Command {
 	return cmd
 }
 
-// placeGuide writes or updates the guide in the data directory. A file with another title is not replaced. An error is
-// only logged, because no number depends on the guide.
+// placeGuide writes or updates the guide in the data directory. A file with another title is the user's own, and is not
+// replaced. An error is only logged, because no number depends on the guide.
 func (c *call) placeGuide(dir string) {
 	path := filepath.Join(dir, guideName)
 	old, err := cli.ReadFile(path, 1<<20)

@@ -68,7 +68,7 @@ func (c *initCommand) run(ctx context.Context) error {
 			return err
 		}
 		fmt.Fprintf(c.stdout, "\nWritten: %s, %s, %s. Checking:\n\n", config.FileName, keyFile, passwordFile)
-		c.environ = environ // drop the variables of the last round
+		c.environ = environ // forget what the last round's check added to the environment
 		err = (&checkCommand{c.call}).run(ctx)
 		if err == nil {
 			fmt.Fprintf(c.stdout, "\nNext: %s\n", typed("sync"))

@@ -17,7 +17,7 @@ import (
 	"spendsync/schema"
 )
 
-// startJob runs a job: [job.Job.Sync] or another of its methods.
+// startJob runs one kind of job by a method of [job.Job], for example Sync.
 type startJob func(job.Job, context.Context) (*job.Result, error)
 
 // runner runs jobs, and reports the results.
@@ -37,7 +37,8 @@ func (r *runner) newJob() job.Job {
 	}
 }
 
-// runJob runs a job that reads from the service. It reports the result to Prometheus, as JSON, and in the last line.
+// runJob runs a job that reads from the service. It reports the result to Prometheus and to the receivers of notices,
+// on stdout with --json, and in the last line of the log.
 func (r *runner) runJob(ctx context.Context, start startJob) error {
 	facts := &metrics.Inputs{Start: r.now()}
 	err := r.setUp(ctx)
@@ -65,21 +66,21 @@ func (r *runner) runJob(ctx context.Context, start startJob) error {
 	return r.endJob(result, summary(result, r.now().Sub(facts.Start))...)
 }
 
-// printResult prints the result as JSON, if --json is set. If writing fails, the run itself remains successful; the
-// error describes both.
+// printResult prints the result as JSON, if --json is set. If that fails after a successful run, the returned error
+// states what the run has done and why writing failed.
 func (r *runner) printResult(result *job.Result) error {
 	if !r.json {
 		return nil
 	}
 	err := cli.WriteJSON(r.stdout, result.Run)
-	if err == nil || result.Run.ExitCode != exit.OK { // report the failure of the run instead
+	if err == nil || result.Run.ExitCode != exit.OK { // a failed run reports its own failure
 		return nil
 	}
 	return fmt.Errorf("%s; but this could not be written to stdout: %w", result.Run.Message.V, err)
 }
 
-// readAndPublish runs the job. With a bucket, an empty data directory starts from the bucket's generation, and the new
-// generation is pushed.
+// readAndPublish runs the job. If a bucket is configured, an empty data directory is first filled from the bucket, and
+// the new generation is pushed to the bucket.
 func (r *runner) readAndPublish(ctx context.Context, start startJob) (*job.Result, error) {
 	if r.cfg.Bucket == "" {
 		return r.serviceJob(ctx, start)
@@ -98,7 +99,7 @@ func (r *runner) readAndPublish(ctx context.Context, start startJob) (*job.Resul
 	return result, err
 }
 
-// serviceJob runs a job that reads from the service, after setUp.
+// serviceJob runs a job that reads from the service. The configuration must have been read.
 func (r *runner) serviceJob(ctx context.Context, start startJob) (result *job.Result, err error) {
 	j := r.newJob()
 	if j.Report, err = r.cfg.ReportClient(r.clientOptions()); err != nil {
@@ -200,7 +201,7 @@ func (r *runner) pushResult(ctx context.Context, b *remote.Bucket, result *job.R
 	}
 }
 
-// incomplete adds a failure to the result of a run that has published: exit code 0 becomes 4.
+// incomplete adds a failure to the result of a run that has published. If the exit code was 0, it becomes 4.
 func incomplete(result *job.Result, cause error, happened string) {
 	if result.Run.ExitCode == exit.OK {
 		result.Run.ExitCode, result.Run.Outcome = exit.Partial, exit.About(exit.Partial).Means

@@ -46,8 +46,8 @@ func (r *runner) sendMetrics(ctx context.Context, f *metrics.Inputs) {
 	}
 }
 
-// besideMetrics returns the metrics file of verify --from, so that it does not replace the file of sync:
-// spendsync-verify.prom for spendsync.prom.
+// besideMetrics returns the metrics file that 'verify --from' writes: spendsync-verify.prom if sync writes
+// spendsync.prom. So neither command replaces the other's metrics.
 func besideMetrics(file string) string {
 	ending := filepath.Ext(file)
 	return strings.TrimSuffix(file, ending) + "-verify" + ending

@@ -32,8 +32,8 @@ func (r *runner) ownFiles(dir string) job.ReadOwn {
 	}
 }
 
-// takeOwn runs the job of the operator's own files after a run that has published. The process ends with the more
-// serious of the two exit codes.
+// takeOwn makes a second run, which reads the operator's own files, after a run that has published. The process ends
+// with the more serious of the two exit codes.
 func (r *runner) takeOwn(ctx context.Context, j job.Job, result *job.Result) {
 	if j.Own == nil || !result.Run.Published || ctx.Err() != nil {
 		return

@@ -32,7 +32,7 @@ type queryCommand struct {
 	rows    int64
 	from    string
 	timeout time.Duration
-	width   int // width of a table that is not on a terminal; 0: unlimited
+	width   int // width of a table outside a terminal, in columns; 0: unlimited
 }
 
 // maxTableRows is the default number of rows on a terminal. More rows would scroll the first rows out of sight.
@@ -180,7 +180,8 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 	if err := cli.CheckFile("--out", c.out, dir); err != nil {
 		return err
 	}
-	// The rows of a limited question are counted, so that the number of omitted rows is known.
+	// If a parameter limits the rows, the answer is not streamed: its rows are counted, to report how many are left
+	// out.
 	q.Once = f.IsOnce && q.RowsParam == ""
 	options := c.loadOptions().DuckDB
 	if q.Written {
@@ -211,10 +212,12 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 	return errors.Join(c.queryErr(err, dir, q.Asks != "" && !q.Written), result.Close())
 }
 
-// companion is the suffix of a second file beside the answer's file. It contains the facts of the answer.
+// companion is the suffix of the notes file beside an answer's file. The notes state how recent and complete the answer
+// is.
 const companion = ".notes.txt"
 
-// writeFacts writes the facts of an answer that is not a table: to the companion file, or to stderr.
+// writeFacts writes the facts about an answer, for example missing days, if its format has no place for them: to the
+// notes file, or to stderr if there is no --out.
 func (c *queryCommand) writeFacts(facts []string) error {
 	if c.out == "" {
 		for _, line := range facts {
@@ -232,8 +235,8 @@ func (c *queryCommand) writeFacts(facts []string) error {
 	})
 }
 
-// queryErr turns a mistake in the question into a usage error. The place of the mistake in the SQL is printed below the
-// error.
+// queryErr turns a mistake in the user's SQL into a usage error, and keeps the faulty line to be printed below the
+// error. If named is set, the SQL belongs to a ready question, and the user cannot correct it.
 func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 	var q *duck.QueryError
 	var other *duck.OtherVersionError
@@ -290,7 +293,7 @@ func (c *queryCommand) answerFormat() (answer.Format, error) {
 	return answer.FormatOf(c.out)
 }
 
-// fits returns an error if a format does not go with the output or another flag.
+// fits returns an error if a format cannot be combined with the output or with another flag.
 func (c *queryCommand) fits(f answer.Format) error {
 	switch isTable := f.Name == "table"; {
 	case f.IsBinary && c.out == "" && cli.IsTerminal(c.stdout):

@@ -27,7 +27,8 @@ Other accounts stay unchanged.`,
 	}
 }
 
-// reset moves an account aside. The account must be named by --account, as a confirmation; the variable does not count.
+// reset moves an account aside. The account must be named by --account, as a confirmation; SPENDSYNC_ACCOUNT does not
+// count.
 func (c *call) reset(ctx context.Context) (err error) {
 	if err := c.setUp(ctx); err != nil {
 		return err

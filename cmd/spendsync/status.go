@@ -21,7 +21,7 @@ import (
 	"spendsync/schema"
 )
 
-// accountStatus is the part of the answer about one account.
+// accountStatus is what 'status --json' prints about one account.
 type accountStatus struct {
 	Account     string                `json:"account"`
 	LastRun     *schema.Run           `json:"last_run"` // runs that only read the operator's own files do not count
@@ -146,7 +146,7 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 		s.AtRisk = append(s.AtRisk, c.ReportDate)
 	}
 	isOwn := func(run *schema.Run) bool { return run.Command == job.OwnFiles }
-	// Without own files, the search would read the whole ledger.
+	// An account without own files has no such run, and the search for one would read the whole ledger.
 	if known.Own.Inputs != "" || len(known.Own.Found) > 0 {
 		if s.OwnRun, err = manifest.LastRunThat(dir, name, isOwn); err != nil {
 			return s, err
@@ -254,7 +254,7 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 				u.FirstSeenAt.Time().In(schema.Chicago()).Format("2006-01-02 15:04"), means)
 		}
 		for _, u := range s.Unknown {
-			if u.Stream == "spend_report" { // the description does not list all fields of the settings
+			if u.Stream == "spend_report" { // other descriptions are known to be incomplete
 				fact("unknown field", "%s %s (%s), kept in the raw replies", u.Stream, u.Path, u.SampleType)
 			}
 		}
@@ -279,7 +279,8 @@ func tellQuarantine(fact func(about, format string, args ...any), kept []quarant
 	}
 }
 
-// twins lists the other accounts in the store that belong to the same advertiser account.
+// twins returns a clause that names the store's other accounts with the same advertiser account, or "" if there is
+// none.
 func twins(all []accountStatus, of accountStatus) string {
 	var names []string
 	for _, s := range all {

@@ -39,7 +39,8 @@ func (a *app) endAfterSignal(ctx context.Context) {
 	})
 }
 
-// lastCall returns the context for a run's final metrics and notices: a few seconds, and less after a signal.
+// lastCall returns the context for a run's final metrics and notices. It ends after 5 seconds or, after a signal, after
+// half a second.
 func (c *call) lastCall(ctx context.Context) (context.Context, context.CancelFunc) {
 	patience := 5 * time.Second
 	if ctx.Err() != nil {

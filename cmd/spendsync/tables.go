@@ -42,7 +42,7 @@ No store is needed: the views are those that this version publishes.`,
 	return cmd
 }
 
-// tables returns the answer for programs and the text for people.
+// tables returns the answer in two forms: a value for --json, and a text for people.
 func (c *tablesCommand) tables(ctx context.Context, args []string) (answer any, text string, err error) {
 	width := cli.TextWidth(c.stdout)
 	if len(args) == 0 {

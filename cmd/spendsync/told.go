@@ -54,7 +54,7 @@ func (r *runner) newTold() *told {
 	return t
 }
 
-// start reports that the run has started. It takes at most the time of one [call.lastCall].
+// start reports that the run has started. It takes at most as long as [call.lastCall] allows.
 func (t *told) start(ctx context.Context) {
 	within, cancel := t.runner.lastCall(ctx)
 	defer cancel()
@@ -63,8 +63,8 @@ func (t *told) start(ctx context.Context) {
 	}
 }
 
-// end reports the exit code and the findings. All receivers together get the time of one [call.lastCall], not counting
-// the search for findings. The argument result is nil if the run ended with an error.
+// end reports the exit code and the findings. All receivers together get as much time as one [call.lastCall] allows;
+// the search for findings does not count. The argument result is nil if the run ended with an error.
 func (t *told) end(ctx context.Context, code int, result *job.Result) {
 	var run notice.Run
 	if t.teller != nil {
@@ -120,7 +120,8 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 	return run
 }
 
-// published queries the published generation for findings, and reports whether the query succeeded.
+// published queries the published generation for findings and sets the argument generation to its number. The result
+// known reports whether the query succeeded.
 func (t *told) published(ctx context.Context, generation *int64) (all []notice.Finding, known bool) {
 	if t.runner.screen == nil || ctx.Err() != nil { // the configuration is invalid
 		return nil, false

@@ -50,8 +50,8 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit)) // a limit, because the file may have grown since it was opened
 }
 
-// CheckFile refuses a path if its folder does not exist, or if [CheckReplaceable] refuses the path. The argument name
-// is the flag, for the message.
+// CheckFile refuses a path to write to if its folder does not exist, or if [CheckReplaceable] refuses it. The argument
+// name is the flag that the message names.
 func CheckFile(name, path, dataDir string) error {
 	if path == "" {
 		return nil
@@ -66,7 +66,7 @@ func CheckFile(name, path, dataDir string) error {
 }
 
 // CheckReplaceable refuses a path that must not be replaced: anything within the store's folder, a link, a device, a
-// pipe, a folder. The argument name is the variable or flag, for the message.
+// pipe, a folder. The argument name is the variable or flag that the message names.
 func CheckReplaceable(name, path, dataDir string) error {
 	if isWithin(dataDir, path) {
 		return exit.Usagef("%s %s: that is within %s, where only spendsync's own files are", name, path, dataDir)
@@ -92,7 +92,7 @@ func CheckMetrics(name, path, dataDir string) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // nothing to check: there is no file yet, or writing will fail, too
+		return nil // nothing to check: there is no file, or one that cannot be written either
 	}
 	defer f.Close()
 	begins := make([]byte, len("# HELP"))
@@ -103,7 +103,8 @@ func CheckMetrics(name, path, dataDir string) error {
 	return nil
 }
 
-// isWithin reports whether a path is below a folder. It follows links of the parts that exist.
+// isWithin reports whether a path is below a folder. It resolves links in the folder and in the path's own folder, if
+// these exist.
 func isWithin(dir, path string) bool {
 	resolve := func(path string) string {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -116,7 +117,7 @@ func isWithin(dir, path string) bool {
 	return err == nil && filepath.IsLocal(below)
 }
 
-// draftOf returns the temporary name under which a file is written.
+// draftOf returns the name that a file has while it is written.
 func draftOf(path string) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
 }
@@ -131,7 +132,7 @@ func WriteSecret(path, text string) error {
 
 func writeFile(path string, perm fs.FileMode, write func(io.Writer) error) error {
 	aside := draftOf(path)
-	// Remove the file that a process may have left when it died. If the path is a link, the link must not be followed.
+	// A process that died may have left this file. Remove it, because O_EXCL below refuses an existing file or link.
 	if err := os.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unwritable(path, err)
 	}
@@ -146,7 +147,8 @@ func writeFile(path string, perm fs.FileMode, write func(io.Writer) error) error
 	return unwritable(path, os.Rename(aside, path))
 }
 
-// unwritable describes an error of writing a file that the user named.
+// unwritable describes why a file that the user named could not be written, and adds advice if another folder would
+// help.
 func unwritable(path string, err error) error {
 	if err == nil {
 		return nil

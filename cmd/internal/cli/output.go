@@ -30,8 +30,8 @@ func WriteJSON(w io.Writer, v any) error {
 	return QuietPipe(e.Encode(v))
 }
 
-// QuietPipe drops the error of a pipe that its reader has closed, for example head. Other write errors are storage
-// errors.
+// QuietPipe drops the error of writing to a pipe whose reader has ended, for example head. It marks other errors of
+// files as storage errors.
 func QuietPipe(err error) error {
 	var path *fs.PathError
 	switch {
@@ -43,8 +43,8 @@ func QuietPipe(err error) error {
 	return err
 }
 
-// IsClosedPipe reports whether a write failed because the reader closed the pipe. It is not meant for network
-// connections.
+// IsClosedPipe reports whether a write failed because the reader of the pipe, for example head, has ended. It is false
+// for errors of network connections.
 func IsClosedPipe(err error) bool {
 	var path *fs.PathError
 	return errors.As(err, &path) && errors.Is(path, syscall.EPIPE)
@@ -66,7 +66,7 @@ func TerminalWidth(w io.Writer) int {
 	return 80
 }
 
-// maxText limits the width of texts on wide terminals.
+// maxText is the maximum width of wrapped texts in columns, even if the terminal is wider.
 const maxText = 120
 
 // TextWidth returns the width for wrapping texts: the width of the terminal, but at most [maxText]. If the output is

@@ -27,7 +27,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bars != nil {
-		if n, err := s.bars.Write(p); err == nil { // after an error, write to out: the bars have just ended
+		if n, err := s.bars.Write(p); err == nil { // on an error, the bars have just ended: write to out
 			return n, nil
 		}
 	}
@@ -43,7 +43,7 @@ func (s *Screen) setBars(bars *mpb.Progress) {
 // Bar shows the progress of reading: steps, rows, rows per second, time left.
 type Bar struct {
 	screen     *Screen
-	left       string // kind and last word of the line that replaces the bar; empty: no such line
+	left       string // text after "33 of 33" in the line that replaces the bar; empty: no line
 	bars       *mpb.Progress
 	bar        *mpb.Bar // nil if the output is not a terminal
 	waitsUntil func() time.Time
@@ -52,13 +52,13 @@ type Bar struct {
 	start      time.Time
 	steps      atomic.Int64
 	stepped    atomic.Int64 // when the bar last moved, in nanoseconds since start
-	waited     atomic.Int64 // when a wait with a known end was last seen, in nanoseconds since start
+	waited     atomic.Int64 // when the bar last saw a wait for the request limit, in nanoseconds since start
 }
 
-// Progress starts a bar for n entities of a kind. If the output is not a terminal, the bar shows nothing. When the bar
-// is done, a line such as "33 of 33 days read" replaces it; the argument done is the last word of the line. If done is
-// empty, there is no such line. The function waitsUntil returns when the present wait ends, or the zero time if the end
-// is not known; waitsUntil may be nil.
+// Progress starts a bar that counts to n; kind names what it counts, for example days. If the output is not a terminal,
+// nothing is shown. When the bar is done, a line such as "33 of 33 days read" replaces it. The argument done is the
+// last word of the line; if it is empty, there is no line. The function waitsUntil, which may be nil, returns when the
+// present wait for the request limit ends, or the zero time if that is not known.
 func (s *Screen) Progress(kind, done string, n int, waitsUntil func() time.Time) *Bar {
 	b := &Bar{screen: s, n: n, start: time.Now(), waitsUntil: waitsUntil}
 	if done != "" {
@@ -84,9 +84,9 @@ func (s *Screen) Progress(kind, done string, n int, waitsUntil func() time.Time)
 // service answers the first requests faster than later requests, which have to wait for the limit.
 const paceAfter = 3 * time.Second
 
-// pace describes the bar's progress when the time took has passed. The text has the rows so far, and then one of three
-// times: the rest of a wait whose end is known, the time since the last step if it is more than three seconds, or the
-// time left at the pace so far.
+// pace describes the bar's progress after the duration took. The text has the rows so far, and then one of three
+// durations: the rest of a wait whose end is known, the time since the last step if it is more than three seconds, or
+// the remaining time at the pace so far.
 func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string) {
 	if rows := b.rows.Load(); rows > 0 {
 		text = fmt.Sprintf("%s rows, %s/s ", Grouped(rows), Grouped(int64(float64(rows)/max(took.Seconds(), 0.001))))
@@ -102,14 +102,14 @@ func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string)
 	case idle > 3*time.Second:
 		text += fmt.Sprintf("waiting %v for replies", idle.Round(time.Second))
 	case current > 0 && took >= paceAfter:
-		// The time left is measured from the last step, so that it shrinks between two steps.
+		// The estimate is made from the last step, minus the time since then, so that it shrinks between two steps.
 		left := max(time.Second, stepped*time.Duration(total-current)/time.Duration(current)-idle)
 		text += left.Round(time.Second).String() + " left"
 	}
 	return text
 }
 
-// Rows counts rows that were read.
+// Rows adds n rows to the number that the bar shows.
 func (b *Bar) Rows(n int) { b.rows.Add(int64(n)) }
 
 // Step counts one more entity as read.

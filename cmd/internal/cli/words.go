@@ -17,7 +17,7 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, english.PluralWord(n, what, ""))
 }
 
-// Days lists days. Of more than six days, it shows the first three and the last.
+// Days lists days. If there are more than six, it lists the first three and the last.
 func Days(d []schema.Date) string {
 	if len(d) > 6 {
 		return Days(d[:3]) + ", ..., " + d[len(d)-1].String()
@@ -39,7 +39,7 @@ func Interrupted(err error) string {
 	return words.Replace(OneLine(err.Error()))
 }
 
-// Age formats an age in its two largest units.
+// Age formats an age: seconds if it is below a minute, hours and minutes below 48 hours, then whole days.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -97,7 +97,7 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// VisibleLines is [Visible] for a text of several lines.
+// VisibleLines escapes a text as [Visible] does, and keeps its line breaks.
 func VisibleLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {

@@ -34,8 +34,8 @@ func WrapLine(line string, width int, indent string) string {
 // label matches the start of a list entry: a name or number, then at least two spaces before its meaning.
 var label = regexp.MustCompile(`^ *(?:\S+ ){0,4}\S+ {2,}`)
 
-// WrapText wraps the long lines of a text. In a list entry, the further lines of the meaning are indented to where the
-// meaning starts.
+// WrapText wraps the lines of a text that are longer than the width. In a list entry, the new lines are indented to the
+// column where the entry's meaning starts.
 func WrapText(all string, width int) string {
 	lines := strings.Split(all, "\n")
 	for i, line := range lines {
@@ -75,8 +75,8 @@ func wrapHelp(help string, width int) string {
 	return strings.Join(out[:len(out)-1], "\n")
 }
 
-// Entry formats a list entry: a name, and its meaning wrapped from a column on. If the name is too long, the meaning
-// starts on the next line.
+// Entry formats a list entry: a name, and its meaning, wrapped in a column of its own. If the name reaches that column,
+// the meaning starts on the next line.
 func Entry(name, meaning string, column, width int) string {
 	indent := strings.Repeat(" ", column)
 	if len(name) >= column {

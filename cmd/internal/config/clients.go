@@ -10,13 +10,13 @@ import (
 	"spendsync/extract"
 )
 
-// The names of the two interfaces in errors.
+// Report and API are what error messages call the two interfaces of the service.
 const (
 	Report = "report"
 	API    = "advertiser API"
 )
 
-// ClientOptions are the options of a client that do not come from variables.
+// ClientOptions are the options of a client that no environment variable sets.
 type ClientOptions struct {
 	UserAgent string
 	Log       *slog.Logger
@@ -36,7 +36,7 @@ func (c *Config) AdvertiserClient(o ClientOptions) (*extract.Client, error) {
 		PerMinute: c.RequestsPerMinute}, o, Credentials.api, Credentials.report)
 }
 
-// report and api return the Authorization headers of the two interfaces.
+// report returns the Authorization header of requests for the spend report.
 func (k Credentials) report() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(k.User+":"+string(k.ReportPassword)))
 }
@@ -44,8 +44,8 @@ func (k Credentials) report() string {
 func (k Credentials) api() string { return "Bearer " + string(k.APIKey) }
 
 // client returns a client that adds credentials to its requests. After a 401 the client reads the credentials once
-// more, because the key may have been rotated. The functions header and beside return Authorization headers: header for
-// the requests of this client, beside for the other interface.
+// more, because the key may have been rotated. The function header returns the Authorization header of this client, the
+// function beside that of the other interface: the client removes both from replies.
 func (c *Config) client(variable string, e extract.Options, o ClientOptions, header,
 	beside func(Credentials) string) (*extract.Client, error) {
 	k, err := c.credentials()

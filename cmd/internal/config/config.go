@@ -52,7 +52,7 @@ type Config struct {
 
 	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
 	Payouts    []string          `env:"PAYOUTS" from:"none"`
-	// TrackerColumns declares the columns of exports; package payouts reads it.
+	// TrackerColumns names the columns of a tracker's export files; package payouts parses it.
 	TrackerColumns string `env:"TRACKER_COLUMNS" from:"the headings day, campaign, source, clicks, revenue, ..."`
 
 	MetricsFile string `env:"METRICS_FILE" from:"none"`
@@ -107,8 +107,8 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 	return c, c.readService()
 }
 
-// Trust makes every client of this process trust the certificate authorities in a PEM file, in addition to those of the
-// system. The argument variable is the variable that names the file. Without a file, Trust does nothing.
+// Trust makes all clients of this process trust the certificate authorities in a PEM file, in addition to the system's.
+// If file is empty, Trust does nothing. The argument variable is the variable that error messages name.
 func Trust(variable, file string) error {
 	if file == "" {
 		return nil
@@ -123,7 +123,7 @@ func Trust(variable, file string) error {
 	return nil
 }
 
-// Service returns the assumptions about the service.
+// Service returns how the service is assumed to answer: the embedded defaults, overridden by the operator's file.
 func (c *Config) Service() *service.Service { return c.assumed }
 
 // readService overrides the embedded assumptions about the service with the operator's file.

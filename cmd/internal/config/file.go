@@ -19,8 +19,8 @@ import (
 // FileName is the configuration file that is read from the working folder if it exists.
 const FileName = "spendsync.env"
 
-// WithFile adds the variables of a configuration file to an environment; a non-empty variable of the environment wins.
-// If name is empty, it reads [FileName] if that file exists.
+// WithFile adds the variables of a configuration file to an environment. A non-empty variable of the environment
+// overrides the file. If name is empty, WithFile reads [FileName] if that file exists.
 func WithFile(environ []string, name string) ([]string, error) {
 	isNamed := name != ""
 	name = cmp.Or(name, FileName)
@@ -52,7 +52,7 @@ func WithFile(environ []string, name string) ([]string, error) {
 	return append(below, environ...), nil
 }
 
-// notText returns why a file is not plain text, or an empty text.
+// notText returns why a file is not plain text, or "" if it is.
 func notText(b []byte) string {
 	if utf8.Valid(b) && !bytes.HasPrefix(b, []byte("\ufeff")) && bytes.IndexByte(b, 0) < 0 {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// form is the syntax of the values of one variable. Config.check tests combinations of variables.
+// form is the syntax of one variable's values. Config.check makes the checks that need more than the syntax.
 type form struct {
 	fits func(string) bool
 	must string
@@ -73,8 +73,8 @@ func isQuoted(v string) bool {
 	return n > 1 && (v[0] == '"' || v[0] == '\'') && v[0] == v[n-1]
 }
 
-// wrongProxies returns the proxy variables that cannot be parsed: the standard library would silently use no proxy. The
-// errors never show the value, which may contain a password.
+// wrongProxies describes each HTTPS_PROXY variable that cannot be parsed: the standard library would silently use no
+// proxy. The text never shows the value, which may contain a password.
 func wrongProxies(environ []string) (wrong []string) {
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")

@@ -29,7 +29,7 @@ func (c *Config) address(name string, value Secret) (*url.URL, error) {
 	return u, nil
 }
 
-// Address parses the address of a server. It returns nil if the text is not such an address.
+// Address parses the address of a server. It returns nil if the text is not an http or https URL with a host.
 func Address(raw string) *url.URL {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -61,7 +61,8 @@ func (c *Config) Heartbeat() (*url.URL, error) {
 	return c.encrypted("HEARTBEAT_URL", u)
 }
 
-// encrypted refuses an address whose secret would be readable on the network.
+// encrypted refuses an http address, because its secret could be read on the network. It accepts http on this machine,
+// and everywhere if ALLOW_HTTP is set.
 func (c *Config) encrypted(name string, u *url.URL) (*url.URL, error) {
 	if u.Scheme == "http" && !c.AllowHTTP && !outbound.IsLoopback(u.Hostname()) {
 		return nil, exit.Usagef("%s%s would be shown to everyone on the way to %s; use https, or set %sALLOW_HTTP=true",
@@ -70,8 +71,9 @@ func (c *Config) encrypted(name string, u *url.URL) (*url.URL, error) {
 	return u, nil
 }
 
-// checkNotices rejects invalid values of the variables. Secrets in files are read only when the run reports. An error
-// in such a file is a warning, because it must not keep the run from storing data.
+// checkNotices rejects invalid values of PUSHGATEWAY_URL, HEARTBEAT_URL, NOTIFY_URL and NOTIFY. If a file holds the
+// value, the file is read only when the run reports. An error in such a file is a warning, because it must not keep the
+// run from storing data.
 func (c *Config) checkNotices() (err error) {
 	if c.Pushgateway != "" {
 		_, err = c.Gateway()
@@ -91,7 +93,7 @@ func (c *Config) checkNotices() (err error) {
 // Receiver is one webhook, chat or mailbox. Each receiver has its own state, so that a failing receiver does not delay
 // the other receivers.
 type Receiver struct {
-	Name string   // position in NOTIFY_URL and Form, for example "1 slack"; never a secret
+	Name string   // number of the receiver and Form, for example "1 slack"; never a secret
 	Form string   // slack, telegram, mail, json
 	URL  *url.URL // where to post; for mail: smtp:// or smtps://, with user and password
 	From string   // sender of mails
@@ -101,8 +103,8 @@ type Receiver struct {
 // beginsAddress matches a comma that separates two addresses. Any other comma is part of an address.
 var beginsAddress = regexp.MustCompile(`,([a-z+]+://)`)
 
-// Receivers returns the receivers of notices. Errors identify an address only by its position, because anybody who
-// knows the address could send messages to the receiver.
+// Receivers returns where notices are sent, as NOTIFY_URL lists it. Errors identify an address only by its position,
+// because anybody who knows the address could send messages there.
 func (c *Config) Receivers() (all []Receiver, err error) {
 	if !c.isSet("NOTIFY_URL", c.NotifyURL) {
 		return nil, nil
@@ -128,16 +130,16 @@ func (c *Config) Receivers() (all []Receiver, err error) {
 	return all, nil
 }
 
-// formsByScheme gives the Form of a receiver by the scheme of its address; slackHosts are servers known to accept
-// messages in Slack's JSON format.
+// formsByScheme maps the scheme of a receiver's address to the receiver's Form. An address on one of slackHosts has the
+// Form slack: these servers accept messages in Slack's JSON format.
 var (
 	formsByScheme = map[string]string{"smtp": "mail", "smtps": "mail", "telegram": "telegram", "http": "json",
 		"https": "json"}
 	slackHosts = []string{"hooks.slack.com", "hooks.slack-gov.com"}
 )
 
-// receiver parses one address, with the chats or mailboxes that it names. The result why describes an error without
-// quoting the address.
+// receiver parses one address. The result to lists the chats or mailboxes that the address names. The result why
+// describes an error without quoting the address, which may contain a secret.
 func receiver(address string) (r Receiver, to []string, why string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -167,7 +169,7 @@ func receiver(address string) (r Receiver, to []string, why string) {
 	return r, nil, "is none of slack+https://, json+https://, telegram://, smtps://"
 }
 
-// listed returns the comma-separated values of a parameter of the address.
+// listed returns the comma-separated values of a query parameter of the receiver's URL.
 func (r Receiver) listed(name string) []string {
 	return strings.FieldsFunc(strings.Join(r.URL.Query()[name], ","), func(c rune) bool { return c == ',' })
 }
@@ -198,7 +200,7 @@ func (r Receiver) ofTelegram(scheme string) (Receiver, []string, string) {
 var noticeKinds = []string{"day", "account", "failed", "runway", "break", "leak", "loses", "block", "backup", "key",
 	"settings"}
 
-// NoticeKinds returns the kinds of NOTIFY.
+// NoticeKinds reports for each kind of notice whether NOTIFY selects it.
 func (c *Config) NoticeKinds() (map[string]bool, error) {
 	wanted := map[string]bool{}
 	for _, kind := range noticeKinds {

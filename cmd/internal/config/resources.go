@@ -9,9 +9,9 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// Resources fills in the limits that depend on the machine: DuckDB gets half of the memory available to the process,
-// and as many threads as there are processors. The result first is a lower limit that DuckDB starts with. With more
-// memory, DuckDB would keep every block that it has read, and a first load of three million rows would take 391 MiB
+// Resources returns DuckDB's limits: one thread per processor and, unless the user has set a memory limit, half of the
+// memory available to the process. The result first is a lower memory limit that DuckDB starts with: with the full
+// limit, DuckDB would keep every block that it has read, and a first load of three million rows would take 391 MiB
 // instead of 310. If the user has set a limit, first is empty.
 func (c *Config) Resources() (memory, first string, threads int) {
 	memory, threads = c.DuckDBMemory, runtime.GOMAXPROCS(0)
@@ -25,10 +25,10 @@ func (c *Config) Resources() (memory, first string, threads int) {
 	return memory, first, threads
 }
 
-// HoldHeap limits Go's heap to two fifths of the memory of the cgroup, if the cgroup has a limit and GOMEMLIMIT is not
-// set: the kernel kills a process that exceeds the limit. Below its limit, the heap grows to three times the memory in
-// use, unless GOGC is set. With Go's default of twice the memory in use, a run with many restatements would take a
-// tenth more CPU.
+// HoldHeap limits Go's heap to two fifths of the cgroup's memory, because the kernel kills a process that exceeds the
+// cgroup's limit. If the cgroup has no limit, or GOMEMLIMIT is set, HoldHeap sets no limit. Below the limit, the heap
+// grows to three times the memory in use, unless GOGC is set. With Go's default of twice the memory in use, a run that
+// stores many changed rows would take a tenth more CPU.
 func HoldHeap() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200)

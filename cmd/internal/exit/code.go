@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The exit codes. CronJobs and alerts rely on these numbers, so that their meanings never change.
+// The exit codes. Their meanings never change, because CronJobs and alerts rely on these numbers.
 const (
 	OK          = 0
 	Unexpected  = 1
@@ -32,7 +32,7 @@ type Code struct {
 	Do    string
 }
 
-// Codes is the table behind the messages, the help and deploy/config.txt.
+// Codes describes every exit code. The messages, the help and deploy/config.txt are made from it.
 var Codes = []Code{
 	{OK, "everything planned is published", "",
 		"the published data is complete",
@@ -80,11 +80,12 @@ var Codes = []Code{
 		"run it again"},
 }
 
-// gravity orders the codes of runs that follow each other in one process, the gravest last.
+// gravity lists the exit codes from the least to the most serious. A process that makes two runs ends with the more
+// serious of their codes.
 var gravity = []int{OK, Partial, Locked, Unreachable, Contract, Unexpected, Storage, Usage, Newer, DayAtRisk, Damaged,
 	Auth, Stopped}
 
-// Graver reports whether a code is more serious than another, by the order of gravity.
+// Graver reports whether the first exit code is more serious than the second, by their order in gravity.
 func Graver(code, than int) bool { return slices.Index(gravity, code) > slices.Index(gravity, than) }
 
 // About returns the description of an exit code. For an unknown number it returns the description of [Unexpected].

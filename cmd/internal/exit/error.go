@@ -21,7 +21,7 @@ var ErrOtherReport = errors.New("the report is not this account's")
 // ErrPartial marks work that is only partly done; the message names the missing part.
 var ErrPartial = errors.New("incomplete")
 
-// Usagef returns an [ErrUsage] with only this message.
+// Usagef returns an error with the given text that matches [ErrUsage], so that the command ends with exit code 2.
 func Usagef(format string, args ...any) error {
 	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), hidden{ErrUsage})
 }
@@ -35,7 +35,7 @@ type hidden struct{ error }
 func (hidden) Error() string   { return "" }
 func (h hidden) Unwrap() error { return h.error }
 
-// Outcome ends a command with an exit code. The command has already printed its last lines.
+// Outcome is the error of a command that has already printed its last lines. Only the exit code is left to set.
 type Outcome struct {
 	Code    int
 	Happens string
@@ -43,7 +43,7 @@ type Outcome struct {
 
 func (o *Outcome) Error() string { return o.Happens }
 
-// Of returns the exit code of an error. The first rule that matches decides.
+// Of returns the exit code of an error. If several cases match, the first decides.
 func Of(err error) int {
 	if o, ok := err.(*Outcome); ok {
 		return o.Code

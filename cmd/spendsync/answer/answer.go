@@ -83,8 +83,8 @@ type Rendering struct {
 	Raw      bool  // do not escape formulas in CSV
 }
 
-// NotAll states how many of all rows the answer has, if the question's own limit left rows out. Otherwise it returns
-// "".
+// NotAll returns how many of all rows the answer has, for example "50 of 80 rows", if the question's own limit left
+// rows out. Otherwise it returns "".
 func (n Rendering) NotAll() string {
 	if n.Result.Total <= n.Result.Count {
 		return ""
@@ -118,7 +118,7 @@ func (n Rendering) writeParquet(ctx context.Context, w *bufio.Writer) error {
 	return n.Result.WriteParquet(ctx, w)
 }
 
-// valueForm decides how a value is spelled and aligned.
+// valueForm is the kind of a value: it decides how the value is spelled and aligned.
 type valueForm int
 
 const (

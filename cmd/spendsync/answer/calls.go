@@ -44,8 +44,8 @@ func (n Rendering) calls(ctx context.Context) (all []*call, err error) {
 	return all, nil
 }
 
-// writeIDs writes a line of IDs for each call, below a line with its purpose and cost. Each source counts as one
-// change. The account has a daily number of changes; the column changes_left has the remaining number.
+// writeIDs writes two lines for each call: a comment with the campaign, the action and the money lost, and the IDs of
+// the sources. Each source uses up one of the account's daily changes; the column changes_left has the rest.
 func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	all, err := n.calls(ctx)
 	for _, c := range all {

@@ -21,7 +21,7 @@ type unit struct {
 	sign        string // precedes the number
 	least, most int    // number of decimals
 	isShare     bool   // a share, shown in percent
-	cell        string // number format of a workbook's cells; the cells keep all digits
+	cell        string // number format of a workbook's cells; it hides digits, but the cells keep them
 }
 
 // units has the format of each unit in [queries.Units]. Whole numbers have no unit.
@@ -38,7 +38,7 @@ var units = map[string]unit{
 type tableColumn struct {
 	name string
 	form valueForm
-	unit string // a name in units, for numbers
+	unit string // key of the map units; empty: none
 }
 
 // tableColumns returns the columns of the answer as a table shows them.
@@ -68,7 +68,7 @@ func unitOf(c duck.Column) string {
 
 func (c tableColumn) isNumber() bool { return c.form == formNumber || c.form == formFloat }
 
-// verdicts lists the columns that judge a row or give advice, besides verdict and *_verdict.
+// verdicts lists the columns that judge a row or give advice, besides columns named verdict or *_verdict.
 var verdicts = []string{"action", "state", "what_to_do"}
 
 // isVerdict reports whether the column judges its row.
@@ -101,7 +101,7 @@ var verdictColors = map[string]text.Color{
 	"under": text.FgYellow, "partial": text.FgYellow, "incomplete": text.FgYellow, "bid_less": text.FgYellow,
 }
 
-// paint colors the shown text of a cell. go-pretty adds no color if NO_COLOR is set or the terminal has none.
+// paint colors the shown text of a cell. go-pretty adds no color if NO_COLOR is set or the terminal shows no colors.
 func (c tableColumn) paint(v cell, shown string) string {
 	if v.isNull {
 		return text.Faint.Sprint(shown)
@@ -125,7 +125,7 @@ func (c tableColumn) text(value string, forPerson bool) string {
 	switch {
 	case c.form == formInstant:
 		at, err := time.Parse(time.RFC3339, value)
-		if err != nil { // "infinity" is also a valid TIMESTAMPTZ
+		if err != nil { // a valid TIMESTAMPTZ that Go cannot parse: "infinity"
 			return value
 		}
 		if !forPerson {

@@ -194,7 +194,7 @@ func cutMiddle(s string, width int) string {
 	head := text.Trim(s, width/2)
 	tail := []rune(s)
 	tail = tail[max(0, len(tail)-width):]
-	// The rest must not start with a combining mark, which would join the ellipsis.
+	// The tail must not start with a combining mark, which would attach to the ellipsis.
 	for len(tail) > 0 && (widthOf(head)+1+widthOf(string(tail)) > width || widthOf(string(tail[0])) == 0) {
 		tail = tail[1:]
 	}

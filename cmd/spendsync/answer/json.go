@@ -50,7 +50,7 @@ func jsonValue(b []byte, f valueForm, v schema.Null[string]) []byte {
 // jsonText appends a text as a JSON string.
 func jsonText(b []byte, text string) []byte {
 	quoted, err := jsontext.AppendQuote(b, text)
-	if err != nil { // the only possible error is invalid UTF-8
+	if err != nil { // the text is not valid UTF-8
 		quoted, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(text, "\ufffd"))
 	}
 	return quoted

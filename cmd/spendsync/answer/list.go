@@ -43,7 +43,7 @@ func find(name string) (queries.Query, error) {
 		"ask one of those that 'spendsync query' lists; --all lists the rest")
 }
 
-// Listed is a question in the JSON list.
+// Listed describes one question, view or macro in a [Listing], which 'query --json' prints.
 type Listed struct {
 	Name       string  `json:"name"`
 	Question   string  `json:"question"`
@@ -58,7 +58,7 @@ type Param struct {
 	Meaning string  `json:"meaning,omitempty"`
 }
 
-// Listing is everything that query accepts by name.
+// Listing is everything that 'spendsync query' lists by name.
 type Listing struct {
 	Asks   []Listed `json:"asks"`
 	Views  []Listed `json:"views"`
@@ -108,7 +108,7 @@ func List() Listing {
 	return all
 }
 
-// meaningColumn is the column where descriptions start.
+// meaningColumn is the column of the terminal where the descriptions of questions start.
 const meaningColumn = 21
 
 // Text formats the list for a person. It contains the ready questions; if everything is set, it contains all names and

@@ -86,7 +86,7 @@ func (g *grid) span(rows [][]cell) string {
 	return ""
 }
 
-// showsInstants reports whether a person sees instants.
+// showsInstants reports whether the table shows instants in Chicago's time, which it does only on a terminal.
 func (g *grid) showsInstants() bool {
 	return g.width > 0 && slices.ContainsFunc(g.shown, func(i int) bool { return g.columns[i].form == formInstant })
 }
@@ -147,8 +147,8 @@ type cell struct {
 	isNull bool
 }
 
-// cells formats the values of a row. For a person, NULL is shown as a dash. Otherwise it is the word NULL, because an
-// empty cell would look like an empty text.
+// cells formats the values of a row. On a terminal, NULL is a dash. Elsewhere it is the word NULL, because an empty
+// cell would look like an empty text.
 func (g *grid) cells(row []schema.Null[string]) []cell {
 	cells := make([]cell, len(row))
 	for i, v := range row {

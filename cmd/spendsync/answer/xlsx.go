@@ -56,7 +56,8 @@ func (n Rendering) writeXLSX(ctx context.Context, out *bufio.Writer) (err error)
 			format = units[c.unit].cell
 		}
 		if format != "" {
-			// excelize returns the same number for equal styles.
+			// For equal formats, excelize returns the same style, so the number of styles does not grow with the
+			// columns.
 			styles[i], err = file.NewStyle(&excelize.Style{CustomNumFmt: &format})
 			errs = append(errs, err)
 		}
@@ -103,8 +104,7 @@ func (c tableColumn) cell(v schema.Null[string], style int) any {
 	return cellText(v.V)
 }
 
-// cellText returns the part of a text that a cell can hold: at most 32,767 UTF-16 units, and only characters that are
-// valid in XML.
+// cellText cuts a text to the length that a cell can hold: 32,767 UTF-16 units.
 func cellText(s string) string {
 	if units := utf16.Encode([]rune(s)); len(units) > excelize.TotalCellChars {
 		return string(utf16.Decode(units[:excelize.TotalCellChars-2])) + "…"
@@ -112,8 +112,8 @@ func cellText(s string) string {
 	return s
 }
 
-// exactFloat returns a number as a double, the only type of number in a cell, and reports whether the cell may hold it.
-// A spreadsheet shows and saves 15 digits.
+// exactFloat converts a number to a double, the only type of number in a cell. It reports false if the cell would lose
+// digits that matter: a spreadsheet shows and saves 15 digits.
 func exactFloat(text string) (float64, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f-f != 0 {
@@ -121,8 +121,8 @@ func exactFloat(text string) (float64, bool) {
 	}
 	exact, ok := new(big.Rat).SetString(text)
 	shown, _ := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', 15, 64)) // cannot fail: f is finite
-	// An amount, a count or an ID must be exact. A number with more than six decimals is a quotient, which may be
-	// rounded.
+	// An amount, a count or an ID must be exact. A number with an exponent, or with more than six decimals, is a
+	// quotient, which may be rounded.
 	_, decimals, _ := strings.Cut(text, ".")
 	return f, ok && (exact.Cmp(shown) == 0 || strings.ContainsAny(text, "e") || len(decimals) > 6)
 }

@@ -35,11 +35,11 @@ const (
 
 // Warehouse gives the server access to a store.
 type Warehouse struct {
-	// Store brings the store to its newest generation, and returns its folder and its manifest.
+	// Store updates the store to the newest generation, and returns its folder and its manifest.
 	Store   func(context.Context) (dir string, m *manifest.Manifest, err error)
 	Account string // the only account whose rows are read; empty: all accounts
 	Options duck.Options
-	// Within limits the time of an answer.
+	// Within returns a context with a time limit for one answer.
 	Within func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 	// Describe describes tables and views by name, as 'spendsync tables' does; without names, it describes all tables
 	// and views, without their columns.
@@ -65,8 +65,8 @@ func NewServer(w Warehouse, version string) *mcp.Server {
 	return s
 }
 
-// listed returns a short list of the names that can be asked, because an assistant reads the complete list. The tool
-// describe gives the details.
+// listed returns the names of all questions, views and macros without further texts, because an assistant reads the
+// complete list. The tool describe gives the details.
 func listed() any {
 	all := answer.List()
 	type question struct {
@@ -105,9 +105,9 @@ func lenient(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// asMeant converts arguments whose meaning is clear to the types that the tools expect: a number in parameters becomes
-// a text, rows given as a text becomes a number, and a single name becomes a list of one name. An argument that is null
-// is dropped. All other arguments stay unchanged.
+// asMeant corrects arguments that have the wrong type and a clear meaning: a number or a boolean in parameters becomes
+// a text, a text in rows becomes a number, and a single name becomes a list of one name. An argument that is null is
+// dropped. All other arguments stay unchanged.
 func asMeant(arguments json.RawMessage) json.RawMessage {
 	var all map[string]any
 	d := json.NewDecoder(bytes.NewReader(arguments))

@@ -53,7 +53,8 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// checker runs the checks. It leaves out a check whose inputs an earlier check did not find.
+// checker runs the checks. It skips a check if an earlier check could not get its inputs, for example the
+// configuration.
 type checker struct {
 	Options
 	lines  []Line
@@ -129,7 +130,7 @@ func (c *checker) all(ctx context.Context) {
 	}
 }
 
-// configuration reads the variables and makes both clients.
+// configuration adds the check of the variables and makes both clients. It reports whether requests can be sent.
 func (c *checker) configuration() bool {
 	const name = "configuration"
 	do := "correct what is named: 'spendsync init' asks for it, 'spendsync help config' describes it"

@@ -45,8 +45,8 @@ func (c *checker) store(dir string) *manifest.Account {
 // minSpace is the space that the first sync of a usual account needs, DuckDB's spill included.
 const minSpace = 256 << 20
 
-// volume tests the file operations of a publication in the data directory. Before the first sync it uses the parent
-// folder.
+// volume tests in the data directory the file operations that a publication needs. Before the first sync it uses the
+// nearest parent folder that exists.
 func (c *checker) volume(dir string) {
 	const name = "data directory"
 	at := dir
@@ -67,7 +67,8 @@ func (c *checker) volume(dir string) {
 	c.ok(name, "a file was written, renamed and locked in %s, and is removed", at)
 }
 
-// probe writes, locks, renames and removes a file. Readers of a store ignore its name.
+// probe creates, locks, renames and removes an empty file. Readers of a store ignore the file, because of the prefix of
+// its name.
 func probe(dir string) error {
 	path := filepath.Join(dir, manifest.OwnPrefix+"check-"+ulid.Make().String())
 	held, err := durable.OS.Lock(path + ".new")

@@ -33,7 +33,7 @@ func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial 
 	defer scratch.Remove()
 	j := c.Job
 	j.Report, j.API, j.DataDir = c.report, c.api, filepath.Join(scratch.Dir, "data")
-	j.Store.DuckDB.Views = nil // not needed, because the models do not affect the requests
+	j.Store.DuckDB.Views = nil // make no views: the requests do not depend on them
 	j.Log, j.Store.Log = slog.New(slog.DiscardHandler), nil
 	j.Own, j.Progress = nil, nil
 	t, err := j.Try(ctx, known)
@@ -50,7 +50,7 @@ func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial 
 	return t
 }
 
-// spendReport adds the results of the checks of the report.
+// spendReport adds the checks of the spend report: whether it can be read, and whether it has the requested columns.
 func (c *checker) spendReport(t *job.Trial) {
 	const name = "spend report"
 	d := t.Day
@@ -126,7 +126,8 @@ func (c *checker) sameAccount(t *job.Trial) {
 	}
 }
 
-// fields adds the fields of the settings that could not be read, with lines for the service file that would name them.
+// fields adds a warning about the settings fields that could not be read. It proposes lines for the service file that
+// say under which keys the replies have these fields.
 func (c *checker) fields(t *job.Trial) {
 	if len(t.Unread) == 0 || c.code != exit.OK { // a line above reports the failed request
 		return
@@ -183,7 +184,7 @@ func unlike(name, other string) (n int) {
 	return n
 }
 
-// stores checks whether a sync stores the replies.
+// stores adds the last check: whether the trial sync could prove and store what it read.
 func (c *checker) stores(t *job.Trial) {
 	const name = "sync"
 	code := int(t.Run.ExitCode)
