@@ -15,7 +15,7 @@ import (
 	"spendsync/cmd/spendsync-lake/lake"
 )
 
-// run runs one command and returns its exit code.
+// run executes the command in args, prints its error to stderr, and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
@@ -100,7 +100,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// withLake reads the variables, connects to the lake, calls do, and disconnects.
+// withLake reads the environment variables, connects to the lake, calls the function do, and disconnects.
 func (a *app) withLake(ctx context.Context, do func(*lake.Lake, *settings) error) error {
 	s, err := readSettings(ctx, a.environ)
 	if err != nil {
@@ -114,7 +114,7 @@ func (a *app) withLake(ctx context.Context, do func(*lake.Lake, *settings) error
 	return do(l, s)
 }
 
-// open connects to the lake that the variables name.
+// open connects to the lake that the environment variables name.
 func (a *app) open(ctx context.Context, s *settings) (*lake.Lake, error) {
 	o, err := s.lake()
 	if err != nil {

@@ -70,7 +70,8 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 	return s, nil
 }
 
-// secret returns an optional secret from its variable or from the file that another variable names.
+// secret returns a secret that is given in an environment variable or in a file. It returns an empty text if neither is
+// set.
 func secret(name string, value config.Secret, file string) (config.Secret, error) {
 	if value == "" && file == "" {
 		return "", nil
@@ -78,7 +79,8 @@ func secret(name string, value config.Secret, file string) (config.Secret, error
 	return config.ReadSecret(name, value, file)
 }
 
-// lake returns the options for [lake.Open] that the variables contain.
+// lake converts the environment variables to the options for [lake.Open]. It fails if SPENDSYNC_LAKE_CATALOG is not
+// set.
 func (s *settings) lake() (lake.Options, error) {
 	if s.Catalog == "" {
 		return lake.Options{}, exit.Usagef("SPENDSYNC_LAKE_CATALOG is not set: the address of an Iceberg REST " +

@@ -1,5 +1,5 @@
-// Package commit publishes a generation completely or not at all. A record, commit.json, lists the staged files with
-// their places. Once the record exists, the commit has started. If the process of a started commit dies, the next
+// Package commit publishes a generation completely or not at all. A record, the file commit.json, lists the staged
+// files with their destinations. Once the record exists, the commit has started. If the process then dies, the next
 // process that opens the store finishes the commit.
 package commit
 
@@ -18,7 +18,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-// format is the version of the record's format.
+// format is the present version of the format of commit.json.
 const format = 2
 
 // Record contains everything that is needed to finish a commit. Paths are below the data directory.
@@ -33,17 +33,16 @@ type Record struct {
 	Removes    []string `json:"removes,omitempty"`
 }
 
-// StagedSuffix ends the name of a file on its way into the store, so that a glob for *.parquet never matches
-// an incomplete file.
+// StagedSuffix ends the name of every staged file, so that a glob for *.parquet never matches an incomplete file.
 const StagedSuffix = ".staged"
 
-// Move is the move of a staged file to its place. Paths are below the data directory.
+// Move names a staged file and its destination. Paths are below the data directory.
 type Move struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// Place is a data directory that commits are made in.
+// Place is the data directory in which commits are made, with the disk and the log that they use.
 type Place struct {
 	Dir  string
 	Disk durable.Disk
@@ -53,9 +52,9 @@ type Place struct {
 	Crash func(step string) error
 }
 
-// Write publishes the staged files, all or none. The caller has synced the files and holds the store's lock. Write
-// calls begin right before the commit may start. After that call, the commit may have started even if Write returns an
-// error. published is the published manifest, or nil.
+// Write publishes the staged files, all or none. The caller has synced the files and holds the store's lock. Right
+// before the commit may start, Write calls the function begin. If begin returns nil, the commit may have started even
+// if Write returns an error. published is the manifest of the present generation, or nil.
 func (p Place) Write(r Record, published *manifest.Manifest, begin func() error) error {
 	if err := p.tryMoves(r); err != nil {
 		return err
@@ -64,7 +63,8 @@ func (p Place) Write(r Record, published *manifest.Manifest, begin func() error)
 		return err
 	}
 	staging := filepath.Join(p.Dir, r.Staging)
-	// The first run has created the folder staging/, so the folder's own name must be durable before the record.
+	// The record may exist only after everything that it names is durable. The name of the folder staging/ may not be
+	// durable yet, because the first run has just created the folder.
 	for _, dir := range []string{staging, filepath.Dir(staging), p.Dir} {
 		if err := p.Disk.SyncDir(dir); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (p Place) Write(r Record, published *manifest.Manifest, begin func() error)
 	if err := p.Crash("commit record"); err != nil {
 		return err
 	}
-	// The rename below may take effect even if it returns an error, so begin is called before it.
+	// The rename may take effect even if it returns an error, so the function begin is called before the rename.
 	if err := begin(); err != nil {
 		return err
 	}
@@ -97,8 +97,8 @@ func (p Place) Write(r Record, published *manifest.Manifest, begin func() error)
 	return p.end(published)
 }
 
-// repairRecord is the repair of a damaged record. No backup contains the record, because backups are made of published
-// generations.
+// repairRecord tells the operator how to repair a damaged commit.json. A backup never contains this file, because
+// backups are made of published generations.
 const repairRecord = "restore the whole data directory from a backup ('spendsync pull --all URL DIR'); if there is " +
 	"none, copy it, move commit.json out of it and run 'spendsync verify', which names what to do of each file"
 
@@ -134,7 +134,7 @@ func (p Place) end(published *manifest.Manifest) error {
 	return nil
 }
 
-// move moves the files to their places, and makes their names durable.
+// move renames the staged files to their destinations, in order, and makes the new names durable.
 func (p Place) move(r *Record) error {
 	touched := map[string]bool{}
 	for i, m := range r.Moves {
@@ -193,8 +193,9 @@ func (p Place) forget(r *Record) error {
 	return p.Disk.RemoveTree(filepath.Join(p.Dir, r.Staging))
 }
 
-// moveFile moves one file to its place, unless the file is there already. If the place is on another file system,
-// moveFile copies the file: no new commit would start in this state, but a started commit must finish.
+// moveFile moves one staged file to its destination, unless an earlier attempt has done so. It copies the file if the
+// destination is on another file system. [Place.Write] starts no commit in that state, but a started commit must
+// finish.
 func moveFile(d durable.Disk, dir string, m Move) error {
 	from, to := filepath.Join(dir, m.From), filepath.Join(dir, m.To)
 	if err := d.MakeDirs(filepath.Dir(to)); err != nil {

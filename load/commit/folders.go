@@ -17,9 +17,9 @@ import (
 // probeName is the name of the empty file that is renamed into a folder and back, to test the folder.
 const probeName = manifest.OwnPrefix + "probe" + StagedSuffix
 
-// TryFolders returns an error if a file cannot be renamed from the staging area into each top-level folder of the
-// store, because a started commit could then never finish. The usual reasons are a link, a mount, and a folder of
-// another user.
+// TryFolders tries to rename a file from the staging area into each top-level folder of the store. It returns an error
+// if that fails, because a started commit could then never finish. The usual reasons are a link, a mount, and a folder
+// of another user.
 func TryFolders(d durable.Disk, dir, account string) error {
 	probe := filepath.Join(dir, "staging", account+probeName)
 	defer func() { _ = d.Remove(probe) }()
@@ -38,7 +38,7 @@ func TryFolders(d durable.Disk, dir, account string) error {
 	return nil
 }
 
-// tryMoves is [TryFolders] for the folders that the commit will touch.
+// tryMoves makes the test of [TryFolders] in the folders that the commit will change.
 func (p Place) tryMoves(r Record) error {
 	d, dir := p.Disk, p.Dir
 	folders := map[string]bool{}

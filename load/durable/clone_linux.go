@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Clone is [FS.Clone]. XFS, Btrfs and bcachefs can clone; ext4 cannot.
+// Clone makes a copy that shares blocks with the original, see [FS.Clone]. XFS, Btrfs and bcachefs support this; ext4
+// does not.
 func (System) Clone(from, to string) error {
 	src, err := os.Open(from)
 	if err != nil {

@@ -71,7 +71,7 @@ type Disk struct{ FS }
 // OS is the disk of the operating system.
 var OS = Disk{System{}}
 
-// ReadDir is [FS.ReadDir]; its errors are [ErrStorage].
+// ReadDir is [FS.ReadDir], and marks its errors as [ErrStorage].
 func (d Disk) ReadDir(path string) ([]fs.DirEntry, error) {
 	entries, err := d.FS.ReadDir(path)
 	return entries, Storage(err)

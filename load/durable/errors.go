@@ -47,7 +47,7 @@ func Damaged(path, repair, format string, args ...any) *Damage {
 	return &Damage{Path: path, What: fmt.Sprintf(format, args...), Repair: repair}
 }
 
-// The ways to repair a damage.
+// Values of [Damage.Repair]: a command, or advice if no command can repair the file.
 const (
 	RepairRebuild = "spendsync repair rebuild"
 	RepairReplay  = "spendsync repair replay"

@@ -145,9 +145,9 @@ func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size i
 // copySuffix ends the name of an unfinished copy, so that a glob for *.parquet does not match it.
 const copySuffix = ".copy"
 
-// CopyInto atomically replaces the file at to by a durable copy of the file at from. It is for moves across file
-// systems, where a rename fails. CopyInto may be interrupted and repeated at any point. The name is not durable until
-// the caller has synced the folder.
+// CopyInto atomically replaces the file at the path to by a durable copy of the file at the path from. It is for moves
+// across file systems, where a rename fails. CopyInto may be interrupted and repeated at any point. The name is not
+// durable until the caller has synced the folder.
 func (d Disk) CopyInto(from, to string) error {
 	info, err := d.Lstat(from)
 	if err != nil {
@@ -226,7 +226,8 @@ func (d Disk) MakeDirs(dir string) error {
 	return nil
 }
 
-// SyncNames makes the names in the folders durable, and the names of the folders themselves up to root.
+// SyncNames makes the names in the given folders durable. It also makes the names of these folders, and of the folders
+// between them and root, durable.
 func (d Disk) SyncNames(root string, dirs map[string]bool) error {
 	all := map[string]bool{}
 	for dir := range dirs {
@@ -245,8 +246,8 @@ func (d Disk) SyncNames(root string, dirs map[string]bool) error {
 	return nil
 }
 
-// Exists reports whether a path exists. If it cannot find out, it returns true, so that reading the file returns the
-// error.
+// Exists reports whether a path exists. If it cannot find out, it returns true, so that the caller tries to read the
+// file and gets the error.
 func Exists(path string) bool {
 	there, err := OS.Exists(path)
 	return there || err != nil

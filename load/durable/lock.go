@@ -52,7 +52,7 @@ func (h held) Close() error {
 func writeHolder(path, text string) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return // for example the lock file of another user
+		return // for example because another user owns the lock file
 	}
 	_, _ = f.WriteString(text)
 	_ = f.Close()
@@ -63,8 +63,8 @@ var holderForm = regexp.MustCompile(`^process \d+ on [\w.-]+ since \d{4}-\d\d-\d
 // lockPoll is the pause between attempts to take a lock that another process holds.
 const lockPoll = 50 * time.Millisecond
 
-// WaitForLock takes the lock of a lock file. If another process holds the lock for longer than wait, WaitForLock
-// returns the error of [Disk.LockedBy].
+// WaitForLock takes the lock of a lock file. If another process holds the lock, WaitForLock waits for at most the
+// duration wait, and then returns the error of [Disk.LockedBy].
 func (d Disk) WaitForLock(ctx context.Context, path string, wait time.Duration) (io.Closer, error) {
 	for end := time.Now().Add(wait); ; {
 		l, err := d.Lock(path)
@@ -83,11 +83,12 @@ func (d Disk) WaitForLock(ctx context.Context, path string, wait time.Duration) 
 	}
 }
 
-// holderDelay gives a new holder time to replace the line that a killed process left.
+// holderDelay is a pause before the line in a lock file is read. The line may be of a killed process, and a process
+// that has just taken the lock needs this time to replace the line.
 const holderDelay = 10 * time.Millisecond
 
-// LockedBy returns the [ErrLocked] for a lock that another process holds. The error contains the line that describes
-// the holder, if the lock file has that line.
+// LockedBy returns the [ErrLocked] for a lock file that another process has locked. If the file has a line that
+// describes the holder, the error contains the line.
 func (d Disk) LockedBy(path string) error {
 	time.Sleep(holderDelay)
 	line, err := d.ReadFile(path, 1<<10)

@@ -17,11 +17,11 @@ type Scratch struct {
 	lock io.Closer
 }
 
-// scratchPrefix begins the names of the folders.
+// scratchPrefix begins the name of every scratch folder, so that old scratch folders can be found.
 const scratchPrefix = "spendsync-scratch-"
 
-// lockless is the age from which a folder without a lock file is removed. In a younger folder the lock file may be
-// about to be created.
+// lockless is the age from which a scratch folder without a lock file is removed. In a younger folder, the lock file
+// may not have been created yet.
 const lockless = time.Minute
 
 // MakeScratch creates a folder below a parent, or below [os.TempDir] if parent is empty. The caller must remove it.

@@ -17,7 +17,7 @@ var Unsealed = strings.Repeat("0", sha256.Size*2)
 // sealPlace matches the field with the hash.
 var sealPlace = regexp.MustCompile(`"checksum": ?"([0-9a-f]{64})"`)
 
-// SealWithin is the number of bytes at the start of a text in which the hash must be.
+// SealWithin limits the position of the hash: it must be within this number of bytes from the start of the text.
 const SealWithin = 128
 
 // FindSeal returns the part of the text that holds the hash; nil if there is none.

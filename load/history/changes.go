@@ -12,8 +12,8 @@ type ReadTime struct {
 	RunID string
 }
 
-// restatement returns the row of spend_change for a stored row and the row as read with the same key. One of the two
-// may be nil.
+// restatement returns a row of spend_change, made of the stored row and the row as read. If the row is new or gone, one
+// of the two is nil.
 func (by ReadTime) restatement(stored, read *schema.Spend) schema.SpendChange {
 	row := cmp.Or(read, stored)
 	l := schema.SpendChange{AccountID: row.AccountID, ReportDate: row.ReportDate, CampaignID: row.CampaignID,
@@ -22,7 +22,7 @@ func (by ReadTime) restatement(stored, read *schema.Spend) schema.SpendChange {
 	return l
 }
 
-// CompareChanges compares restatements by the key by which the files of spend_change are sorted.
+// CompareChanges orders rows of spend_change by their key, as in the files of that table.
 func CompareChanges(a, b schema.SpendChange) int {
 	if a.ReportDate != b.ReportDate {
 		return int(a.ReportDate - b.ReportDate)

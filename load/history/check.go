@@ -10,9 +10,9 @@ import (
 )
 
 // Check verifies that a history is consistent. The versions of every key are numbered from 1 without a gap, and each
-// begins when the version before it ends. Only the newest version is current and open, and each version correctly
-// describes its predecessor. The memory names only existing keys. The error, an [ErrDamaged], names the first key that
-// breaks a rule.
+// begins when the version before it ends. Only the newest version is current and has no end. Each version correctly
+// describes its predecessor. The memory h.Memory names only keys that have a version. The error, a
+// [durable.ErrDamaged], names the first key that breaks a rule.
 func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
 	if _, err := checkedEntities[R, P](t, identityOf(t), h); err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
@@ -47,7 +47,7 @@ func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R],
 	return entities, h.Memory.checkKeys(keys)
 }
 
-// entitiesOf groups rows, which are in key order, into entities.
+// entitiesOf groups rows by key. It returns an error if the rows are not in key order, or belong to several accounts.
 func entitiesOf[R any](id identity[R], rows []R) ([]entity[R], error) {
 	entities := make([]entity[R], 0, len(rows))
 	for i := range rows {
@@ -92,7 +92,8 @@ func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, e *
 	return checkRemembered(e, before, observed)
 }
 
-// checkRemembered checks an entity's part of the memory against the frame of the entity's current version.
+// checkRemembered checks that the memory's state of an entity fits the entity's current version. f has the version
+// columns of that version.
 func checkRemembered[R any](e *entity[R], f *schema.Frame, observed schema.Instant) error {
 	switch {
 	case f.ValidFrom > observed:
@@ -136,7 +137,7 @@ const (
 	deleted
 )
 
-// precedes is the required predecessor for each kind of change.
+// precedes maps each kind of change to the predecessor that a version of that kind must have.
 var precedes = map[string]int{
 	schema.FirstSeen: nothing, schema.FirstRead: nothing, schema.Stub: nothing,
 	schema.Changed: existing, schema.ChangedBeyond: existing, schema.Deleted: existing,

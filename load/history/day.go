@@ -17,7 +17,7 @@ type Day struct {
 	hash string
 }
 
-// NewDay sorts and seals rows. It refuses a key that occurs twice, and, with [schema.ErrRange], amounts that are too
+// NewDay sorts and seals rows. It returns an error if a key occurs twice, and [schema.ErrRange] if the amounts are too
 // large to be added up. The caller must not use the rows afterwards.
 func NewDay(rows *schema.SpendRows) (*Day, error) {
 	if !rows.Ascend() {
@@ -125,17 +125,17 @@ type Sums struct {
 	Conversions schema.Null[int64] `json:"conversions"`
 }
 
-// Counts are the names of the counts of a row, in the order of [Lacks].
+// Counts are the names of the columns of a report row that contain counts. [Lacks] has the same order.
 var Counts = [...]string{"clicks", "impressions", "conversions"}
 
 func countsOf(r *schema.Spend) [len(Counts)]schema.Null[int64] {
 	return [...]schema.Null[int64]{r.Clicks, r.Impressions, r.Conversions}
 }
 
-// Lacks has, for each of [Counts], a number of rows without that count.
+// Lacks counts the rows with a NULL in place of a count, separately for each of [Counts].
 type Lacks [len(Counts)]int64
 
-// After returns the numbers of rows after a read that lost some counts and regained others.
+// After returns the numbers of rows with a NULL after a read in which some rows lost a count and others regained one.
 func (l Lacks) After(lost, regained Lacks) Lacks {
 	for i := range l {
 		l[i] = max(0, l[i]-regained[i]) + lost[i]
@@ -149,8 +149,8 @@ func (s Sums) HasDelivery() bool {
 	return s.Spend != 0 || s.Clicks.V != 0 || s.Impressions.V != 0 || s.Conversions.V != 0
 }
 
-// sumDay adds up the rows of a day. It refuses amounts with [schema.ErrRange] if a subset of the rows, for example a
-// campaign, could add up to more than DECIMAL(18,6) holds.
+// sumDay adds up the rows of a day. It returns [schema.ErrRange] if a subset of the rows, for example a campaign, could
+// add up to more than DECIMAL(18,6) holds.
 func sumDay(rows *schema.SpendRows) (Sums, error) {
 	s := Sums{Rows: int64(rows.Len())}
 	var unsigned schema.Money

@@ -17,23 +17,24 @@ func (d *Diff) Add(other Diff) {
 	d.Deleted += other.Deleted
 }
 
-// Merged is the difference between the rows of a day as read and the stored rows.
+// Merged is the result of [Day.Merge]: the differences between the stored rows of a day and the rows as read.
 type Merged struct {
 	Diff Diff
-	// Lost counts the rows as read that have a NULL in place of a stored count. Regained counts the stored rows with a
-	// NULL that have a count now or are no longer in the report.
+	// Lost and Regained count rows, separately for each of [Counts]. Lost counts rows in which the read has a NULL and
+	// the stored row has a count. Regained counts rows in which the stored row has a NULL, and the read has a count or
+	// lacks the row.
 	Lost, Regained Lacks
-	// Names are the campaign names in the stored rows, by ID.
+	// Names are the campaign names in the stored rows, by campaign ID.
 	Names map[string]string
 }
 
-// Merge compares the day with the stored rows, which come in key order. It also sets _first_seen_at, _changed_at and
+// Merge compares the day with the stored rows, which must be in key order. It also sets _first_seen_at, _changed_at and
 // _run_id in the day's rows: an unchanged row keeps all three stored values, and a changed row keeps its stored
 // _first_seen_at. After an error the rows must not be used.
 //
-// restate is called with each restatement, in key order: the rows that are new, gone, or have other numbers, although
-// the day was over when the stored rows were read. A number in place of a NULL is not a restatement. restate is nil if
-// the day was not over. If it returns false, it is not called again.
+// Merge calls the function restate with each restatement, in key order. A restatement is a row that is new, gone, or
+// has other numbers, although the day was over when the stored rows were read. A number in place of a NULL is not a
+// restatement. After restate has returned false, it is not called again. restate is nil if the day was not over.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime,
 	restate func(schema.SpendChange) bool) (Merged, error) {
 	read := d.rows
@@ -48,7 +49,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime,
 			m.turnStored(&batch[i])
 		}
 	}
-	if m.storedRows == 0 && m.restate == nil { // nothing is stored, so the rows need no stored values
+	if m.storedRows == 0 && m.restate == nil { // all rows are new, and keep the stamps that they have
 		return Merged{Diff: Diff{Inserted: int64(read.Len())}}, nil
 	}
 	for m.next < read.Len() {
@@ -68,12 +69,12 @@ type merger struct {
 	next       int          // index of the next row as read
 	row        schema.Spend // the row at next
 	storedRows int          // number of stored rows so far
-	run        string       // the run of the last unchanged row
+	run        string       // run ID of the last unchanged row; rows with the same ID share its text
 
 	campaign string // campaign of the previous stored row
 }
 
-// turn moves on to the row as read with the index i.
+// turn makes the row as read with the index i the next row to be compared.
 func (m *merger) turn(i int) {
 	if m.next = i; i < m.read.Len() {
 		m.read.Row(i, &m.row)
@@ -116,8 +117,8 @@ func (m *merger) turnStored(stored *schema.Spend) {
 	m.turn(m.next + 1)
 }
 
-// compareCounts counts a stored row and the row as read in Lost and Regained. read is nil if the row is no longer in
-// the report.
+// compareCounts compares the counts of a stored row and of the row as read, and adds the result to Lost and Regained.
+// If the row is no longer in the report, the argument read is nil.
 func (m *merger) compareCounts(stored, read *schema.Spend) {
 	for i, was := range countsOf(stored) {
 		switch isNull := read != nil && !countsOf(read)[i].Valid; {
@@ -129,7 +130,8 @@ func (m *merger) compareCounts(stored, read *schema.Spend) {
 	}
 }
 
-// restated reports a restatement. One of the two rows may be nil.
+// restated passes a restatement to the function m.restate, until that function returns false. One of the two rows may
+// be nil.
 func (m *merger) restated(stored, read *schema.Spend) {
 	if m.restate != nil && !m.restate(m.by.restatement(stored, read)) {
 		m.restate = nil

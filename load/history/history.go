@@ -15,8 +15,8 @@ import (
 //
 // tracked are the columns whose changes create a version. The given history is not modified. If nothing has changed,
 // Advance returns the same rows, and only the memory advances. Advance refuses an inconsistent history, an observation
-// older than the last one, and an entity seen twice. It also refuses an observation that has the instant of the last
-// observation and other values.
+// older than the last one, and an entity seen twice. It also refuses an observation with the same instant as the last
+// one and other values.
 func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R]) (next Versions[R], st Stats, err error) {
 	a := newAdvance[R, P](t, tracked, o)
@@ -42,7 +42,7 @@ func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Col
 	return a
 }
 
-// begin prepares to merge the observation into versions.
+// begin checks the observation and the history, and fills a.stored and a.entities with the stored entities.
 func (a *advance[R, P]) begin(h Versions[R]) (err error) {
 	if err := a.check(h.Memory); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (a *advance[R, P]) begin(h Versions[R]) (err error) {
 	return nil
 }
 
-// merge merges the observation into versions.
+// merge processes the entities that were seen, then those that only the report names, and then those that are missing.
 func (a *advance[R, P]) merge(h Versions[R]) error {
 	if err := a.begin(h); err != nil {
 		return err
@@ -87,11 +87,11 @@ func (a *advance[R, P]) merge(h Versions[R]) error {
 	return nil
 }
 
-// entity returns the entity with a row's key. A new entity is created without a version, with all tracked columns as
-// never read.
+// entity returns the entity with a row's key. If the key is new, the entity has no version yet, and none of its tracked
+// columns has been read.
 func (a *advance[R, P]) entity(row *R) *entity[R] {
 	i, isStored := a.next, a.next < len(a.stored) && a.id.compare(a.stored[a.next].current, row) == 0
-	if !isStored { // not in key order, or new
+	if !isStored { // the rows are not in key order, or the entity is new
 		i, isStored = slices.BinarySearchFunc(a.stored, row, func(e entity[R], row *R) int {
 			return a.id.compare(e.current, row)
 		})
@@ -145,7 +145,7 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 	case deleted:
 		a.stats.Restored++
 		if !r.confirms {
-			// e.confirmed is when the deletion was confirmed. The values were confirmed in the version before the
+			// e.confirmed is when the deletion was last confirmed. The time for the values is in the version before the
 			// deletion.
 			confirmed = P(&e.stored[len(e.stored)-2]).FramePtr().LastConfirmedAt
 		}
@@ -202,7 +202,7 @@ func (a *advance[R, P]) refresh(e *entity[R], row *R, r reading, fillsRaw bool) 
 		a.stats.Filled++
 		frame.ReadState = a.state(r.never)
 		if r.first && frame.VersionNo == 1 {
-			// Later versions keep their kind of change.
+			// Only a first version gets this kind of change; later versions keep theirs.
 			frame.ChangeType = schema.FirstRead
 		}
 		a.write(e, *row, r.never, frame)

@@ -9,9 +9,9 @@ import (
 	"spendsync/schema"
 )
 
-// KeyTextOf returns a function that returns a row's key as text, as in [Memory]: the parts of the key except the
-// account and the version, joined by slashes. As in a JSON pointer, a slash in a part is written ~1 and a tilde ~0, so
-// different keys have different texts.
+// KeyTextOf returns a function that returns the key of a row as text, as [Memory] uses it. The parts of the key,
+// without the account and the version, are joined by slashes. As in a JSON pointer, a slash in a part is written ~1 and
+// a tilde ~0, so different keys have different texts.
 func KeyTextOf[R any](t schema.TableOf[R]) func(row *R) string {
 	return identityOf(t).text
 }
@@ -22,7 +22,7 @@ type identity[R any] struct {
 	account, runID textField[R]
 }
 
-// textField returns a pointer to a text field of a row, which is never NULL.
+// textField is a function that returns a pointer to a text field of a row. The field is never NULL.
 type textField[R any] func(*R) *string
 
 // identityOf finds the fields of the key in the row type. It panics if the row type lacks one of the fields, or if a
@@ -86,7 +86,7 @@ func keyText(parts []string) string {
 	return strings.Join(escaped, "/")
 }
 
-// GroupKey returns the key of a group of entities, whose keys all begin with the given part.
+// GroupKey returns the key of a group: all entities whose keys have the same first part.
 func GroupKey(first string) string { return keyText([]string{first, ""}) }
 
 // groupOf returns the key of an entity's group: the first part of the entity's key, and a slash. If the entity's key

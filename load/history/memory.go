@@ -10,8 +10,8 @@ import (
 )
 
 // Memory is the part of a history's state that is not in the rows. The manifest contains it, so that the Parquet file
-// changes only if a version changes. The table of readings has the times when versions were last confirmed, see
-// [schema.Reading].
+// changes only if a version changes. The times when versions were last confirmed are stored elsewhere: in the table of
+// readings, see [schema.Reading].
 type Memory struct {
 	// ObservedAt is the instant of the last observation. An earlier observation is refused. Repeating the last
 	// observation counts no absence twice.
@@ -19,17 +19,18 @@ type Memory struct {
 	// Missed counts, by key, the consecutive complete listings that lacked the entity.
 	Missed map[string]int `json:"missed,omitempty"`
 	// Never lists, by key, the tracked columns that no run has been able to read yet, sorted. Only keys with the read
-	// state partial have an entry. Of a stub or an unreadable key, no column was ever read.
+	// state partial have an entry. A stub or an unreadable key needs no entry, because none of its columns was ever
+	// read.
 	Never map[string][]string `json:"never,omitempty"`
 
-	// ConfirmedAt and Exceptions are from version 11 of the tables: when the keys were last confirmed. A group whose
-	// entities share an instant has one entry, with the key of [GroupKey].
+	// ConfirmedAt and Exceptions record when the keys were last confirmed. Only version 11 of the tables uses them. A
+	// group whose entities share an instant has one entry in Exceptions, with the key of [GroupKey].
 	ConfirmedAt schema.Instant            `json:"confirmed_at,omitzero"`
 	Exceptions  map[string]schema.Instant `json:"excepted,omitempty"`
 }
 
-// Confirmed returns when the current version of a key was last confirmed, from a memory that version 11 of the tables
-// has written.
+// Confirmed returns when the current version of a key was last confirmed. It is for memories that were written with
+// version 11 of the tables.
 func (m Memory) Confirmed(key string) schema.Instant {
 	if at, ok := m.Exceptions[key]; ok {
 		return at
@@ -46,7 +47,8 @@ func (m Memory) Forget() Memory {
 	return m
 }
 
-// ByGroup splits the memory into one memory for each group that has entries, by [GroupKey].
+// ByGroup splits the memory into one memory for each group, by [GroupKey]. It leaves out groups without an entry in
+// Missed or Never.
 func (m Memory) ByGroup() map[string]Memory {
 	groups := map[string]Memory{}
 	groupFor := func(key string) Memory {
@@ -66,7 +68,7 @@ func (m Memory) ByGroup() map[string]Memory {
 	return groups
 }
 
-// Add adds the entries of another memory.
+// Add adds the entries of another memory to Missed and Never.
 func (m *Memory) Add(o Memory) {
 	m.Missed, m.Never = added(m.Missed, o.Missed), added(m.Never, o.Never)
 }

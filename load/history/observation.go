@@ -9,14 +9,14 @@ import (
 
 // Seen is one entity with the values that a run has read.
 type Seen[R any] struct {
-	// Row has the key and all fields that could be read, in canonical form: decimals to scale, lists sorted. Its frame
-	// is ignored.
+	// Row has the key and all fields that could be read, in canonical form: decimals to scale, lists sorted. Its
+	// version columns, the [schema.Frame], are ignored.
 	Row R
 	// Unread names the columns that could not be read. Their values in Row are ignored, and the last known values are
 	// kept.
 	Unread []string
-	// FillsRaw means that the entity differs only by a new key of its JSON: the column raw is updated without a new
-	// version.
+	// FillsRaw means that the entity differs from its current version only by a new key of its JSON. The column raw is
+	// then updated without a new version.
 	FillsRaw bool
 }
 
@@ -30,7 +30,7 @@ const (
 	Gone
 )
 
-// Observation is what one run read of a table.
+// Observation contains what one run has read for one table.
 type Observation[R any] struct {
 	// Since and At are when the reading began and ended. The values were true at an unknown moment between the two. To
 	// be safe, a version is valid from At, the later moment, and confirmed as of Since, the earlier one. So the true
@@ -56,7 +56,7 @@ type Observation[R any] struct {
 	Patience int
 }
 
-// since returns the instant as of which the values are confirmed.
+// since returns when the reading began. If that is unknown, it returns when the reading ended.
 func (o *Observation[R]) since() schema.Instant { return cmp.Or(o.Since, o.At) }
 
 func (o *Observation[R]) check(m Memory) error {
@@ -114,8 +114,8 @@ type advance[R any, P Versioned[R]] struct {
 
 	stored   []entity[R]           // in key order
 	entities []*entity[R]          // the stored entities, and then the new ones
-	next     int                   // index in stored after the entity that was seen last
+	next     int                   // index in stored of the entity that is expected next
 	added    map[string]*entity[R] // the new entities, by key
-	asked    R                     // copy of a row, to be passed to Absence
+	asked    R                     // copy of a current version, to be passed to Absence
 	stats    Stats
 }

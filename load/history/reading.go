@@ -23,7 +23,7 @@ func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
 	return unread, nil
 }
 
-// carry returns the row with the values of source in the unread columns, or with NULL there if source is nil.
+// carry returns the row, but in the unread columns with the values of the row source, or with NULL if source is nil.
 func (a *advance[R, P]) carry(row, source *R, unread columns) *R {
 	if len(unread) == 0 {
 		return row
@@ -41,9 +41,9 @@ func (a *advance[R, P]) carry(row, source *R, unread columns) *R {
 // reading is the result of comparing an entity as it was read with its current version.
 type reading struct {
 	changed  []string // tracked columns whose values differ, sorted
-	never    []string // tracked columns that have still never been read, sorted
+	never    []string // tracked columns that no run has been able to read yet, sorted
 	filled   bool     // a tracked column was read for the first time
-	first    bool     // a column that was read for the first time is as old as the table
+	first    bool     // a newly read column is as old as the table, not added to it later
 	full     bool     // every tracked column was read
 	confirms bool     // all values of the version are confirmed
 }

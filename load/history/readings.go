@@ -13,7 +13,7 @@ import (
 // last confirmed at another instant has an entry of its own.
 type Readings map[schema.Place]schema.Instant
 
-// ReadingsOf returns the readings from the rows of their table.
+// ReadingsOf converts the rows of the table of readings to a map.
 func ReadingsOf(rows []schema.Reading) Readings {
 	r := Readings{}
 	for i := range rows {
@@ -33,7 +33,8 @@ func (r Readings) Wholes() Readings {
 	return wholes
 }
 
-// Confirmed returns when the version at a place was last confirmed; 0 if it never was.
+// Confirmed returns when the entity at the place p was last confirmed: its own entry or, if there is none, the entry of
+// the whole part. It returns 0 if neither exists.
 func (r Readings) Confirmed(p schema.Place) schema.Instant {
 	if at, ok := r[p]; ok {
 		return at
@@ -41,7 +42,8 @@ func (r Readings) Confirmed(p schema.Place) schema.Instant {
 	return r[p.Whole()]
 }
 
-// Confirm records when the version at a place was last confirmed.
+// Confirm records when the entity at the place p was last confirmed. It stores no entry if the whole part has the same
+// instant.
 func (r Readings) Confirm(p schema.Place, at schema.Instant) {
 	if p.EntityID != "" && r[p.Whole()] == at {
 		delete(r, p)

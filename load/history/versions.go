@@ -18,14 +18,14 @@ type Versioned[R any] interface {
 type Versions[R any] struct {
 	Rows   []R // sorted by key, then version
 	Memory Memory
-	// Altered means that the rows differ from their file, which must then be written.
+	// Altered means that the rows differ from the stored file, so that the file must be written.
 	Altered bool
 }
 
-// entity is a key with the versions of the key and the part of the memory about the key.
+// entity has the versions of one key, and the state of the key from the memory.
 type entity[R any] struct {
 	stored  []R // the stored versions, oldest first; never written to
-	closed  []R // versions that this observation closed; closed[0] replaces the last of stored
+	closed  []R // versions that this observation has ended; closed[0] replaces the last element of stored
 	current *R  // the newest version: the last of stored, or a new row
 
 	confirmed schema.Instant // when the current version was last confirmed

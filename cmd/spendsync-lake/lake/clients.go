@@ -14,8 +14,8 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// maxCatalogReply bounds a reply of the catalog in bytes. The largest replies in practice, the metadata of a table with
-// all snapshots, are far smaller.
+// maxCatalogReply is the limit for a reply of the catalog, in bytes. The largest replies in practice, the metadata of a
+// table with all snapshots, are far smaller.
 const maxCatalogReply = 256 << 20
 
 // catalogTransport returns the transport to the catalog and to the OAuth2 server. Requests contain the token or the
@@ -44,7 +44,8 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 		opts = append(opts, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(o.AccessKey,
 			o.SecretKey, "")))
 	}
-	// If the SDK sees this variable, it insists on its own HTTP client. Our client already trusts the certificates.
+	// If AWS_CA_BUNDLE is set, the SDK accepts only its own HTTP client. Our client already trusts the certificates in
+	// that file.
 	if err := os.Unsetenv("AWS_CA_BUNDLE"); err != nil {
 		return aws.Config{}, err
 	}
@@ -55,8 +56,8 @@ func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
 	return c, nil
 }
 
-// checkURL refuses a malformed address, an address with a user or a password, and, unless allowHTTP is set, http to
-// another machine. An empty address is accepted.
+// checkURL refuses a malformed address and an address with a user or a password. It accepts http to another machine
+// only if allowHTTP is set. It accepts an empty address.
 func checkURL(address string, allowHTTP bool) error {
 	if address == "" {
 		return nil

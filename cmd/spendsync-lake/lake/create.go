@@ -18,7 +18,7 @@ func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The catalog also renumbers the columns in the sort order. If the numbers differ, the sort order must be set
+	// The catalog also renumbers the columns in the sort order. If its numbers differ from ours, set our sort order
 	// again.
 	staged := []table.Update{table.NewAddSchemaUpdate(s.schema), table.NewSetCurrentSchemaUpdate(-1)}
 	for _, f := range s.schema.Fields() {
@@ -45,8 +45,8 @@ func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	return t, loadErr
 }
 
-// extend adds the columns that a table of an older version lacks. In the older files of the table, these columns are
-// NULL.
+// extend adds the columns that a table lacks because an older version of spendsync created it. Rows of older files have
+// NULL in these columns.
 func (l *Lake) extend(ctx context.Context, t *lakeTable) (*lakeTable, error) {
 	meta := t.tbl.Metadata()
 	old := meta.CurrentSchema()

@@ -45,8 +45,8 @@ var (
 	ErrDiffers = errors.New("the lake differs from the store")
 )
 
-// remote wraps an error of the catalog or the object storage, and adds the matching error from the list above. If err
-// already wraps such an error, it is returned unchanged.
+// remote wraps an error of the catalog or the object storage, and adds the error of this package that matches, for
+// example [ErrDenied]. If err already wraps such an error, it is returned unchanged.
 func remote(what string, err error) error {
 	if err == nil {
 		return nil

@@ -42,7 +42,7 @@ type Followed struct {
 	Generation int64          // generation of the store, and now also of the lake
 	Behind     int64          // generations by which the lake was behind the store before this call
 	Accounts   int            // number of accounts in the store
-	Tables     map[string]int // number of added and removed files, by changed table
+	Tables     map[string]int // files added to or removed from each changed table, delete files included
 	Added      int            // number of added files
 	Removed    int            // number of removed files
 	Rows       int64          // rows in added files
@@ -84,8 +84,8 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 // errUnknown reports that a commit may have happened despite its error.
 var errUnknown = errors.New("the outcome of the commit is not known")
 
-// follower is one call of Follow, which may need several tries. A try does not upload the files of an earlier try
-// again.
+// follower is one call of [Lake.Follow], which may need several tries. A try reuses the files that an earlier try has
+// uploaded.
 type follower struct {
 	lake    *Lake
 	opts    FollowOptions
@@ -164,7 +164,7 @@ func (f *follower) change(ctx context.Context, t *lakeTable) (*table.Transaction
 	var removed []iceberg.DataFile
 	for _, d := range data {
 		if _, ok := wanted[keyOf(d.FilePath())]; ok {
-			delete(wanted, keyOf(d.FilePath())) // a second file with this key is not wanted, and is removed
+			delete(wanted, keyOf(d.FilePath())) // if the lake has the file twice, the second one is removed
 		} else if !isOthers(d) {
 			removed = append(removed, d)
 		}
@@ -250,7 +250,7 @@ func (f *follower) replace(ctx context.Context, t *lakeTable, removed, added, de
 	if n := len(removed) + len(added) + len(deletes); n > 0 {
 		f.done.Tables[t.name] = n
 	}
-	if t.table != nil { // do not count the file of lake_generation
+	if t.table != nil { // nil for lake_generation, whose file is not counted
 		f.done.Added += len(added)
 		f.done.Removed += len(removed)
 	}

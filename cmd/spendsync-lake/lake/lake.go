@@ -48,7 +48,7 @@ type Lake struct {
 	opts    Options
 	catalog *rest.Catalog
 	specs   []*tableSpec                          // lake_generation last
-	storage func(context.Context) context.Context // adds the credentials of the object storage
+	storage func(context.Context) context.Context // returns a context with the credentials of the object storage
 }
 
 // lakeTable is a table that was loaded from the catalog.
@@ -117,10 +117,10 @@ func (l *Lake) Close() error { return l.catalog.Close() }
 // namespace returns the namespace of the tables. In Options.Namespace, dots separate the parts.
 func (l *Lake) namespace() table.Identifier { return strings.Split(l.opts.Namespace, ".") }
 
-// markerSpec returns lake_generation, the last of the specs.
+// markerSpec returns the spec of lake_generation, which is the last one.
 func (l *Lake) markerSpec() *tableSpec { return l.specs[len(l.specs)-1] }
 
-// dataSpecs are all tables but lake_generation.
+// dataSpecs returns the specs of all tables except lake_generation.
 func (l *Lake) dataSpecs() []*tableSpec { return l.specs[:len(l.specs)-1] }
 
 func (l *Lake) identifier(name string) table.Identifier { return append(l.namespace(), name) }

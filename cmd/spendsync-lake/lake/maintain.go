@@ -18,7 +18,7 @@ import (
 // any commit takes: until a commit ends, no table refers to the uploaded objects.
 const OrphanAge = 72 * time.Hour
 
-// MaintainOptions limit the deletions of maintenance. Zero values are the defaults.
+// MaintainOptions limit what [Lake.Maintain] may delete. A zero value means the default.
 type MaintainOptions struct {
 	SnapshotAge time.Duration // default [SnapshotAge]; the current snapshot always stays
 	OrphanAge   time.Duration // default [OrphanAge]
@@ -34,7 +34,7 @@ type Maintained struct {
 
 // Maintain merges manifests, expires snapshots, deletes the files to which only expired snapshots refer, and deletes
 // objects to which no table refers. It changes no rows of the current snapshots. Only one process at a time may run
-// Maintain; followers may run at the same time.
+// Maintain; other processes may run [Lake.Follow] at the same time.
 func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, error) {
 	if o.SnapshotAge == 0 {
 		o.SnapshotAge = SnapshotAge
@@ -69,7 +69,7 @@ func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, er
 func (t *lakeTable) maintain(ctx context.Context, o MaintainOptions, done *Maintained) error {
 	before := len(t.tbl.Metadata().Snapshots())
 	tx := t.tbl.NewTransaction()
-	merged, err := tx.RewriteManifests(ctx) // each Follow adds a manifest, and reads all manifests
+	merged, err := tx.RewriteManifests(ctx) // each Follow adds a manifest and reads all of them, so merge them
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 // table are called markers. The table is committed in one transaction with the other tables.
 const MarkerTable = "lake_generation"
 
-// Marker is a row of lake_generation. It records the generation of one account in the lake.
+// Marker is a row of lake_generation. It records which generation of one account the lake has.
 type Marker struct {
 	AccountID     string `parquet:"account_id,id(1)"`
 	Generation    int64  `parquet:"generation,id(2)"`
@@ -110,7 +110,7 @@ func (t *lakeTable) markers() (*markers, error) {
 	return m, nil
 }
 
-// isOf reports whether the lake has the store's published generation of the marker's account, in tables of the present
+// isOf reports whether the lake has the published generation for the account of this marker, in tables of the present
 // schema version.
 func (m Marker) isOf(s *manifest.Manifest) bool {
 	return m.Generation == s.Generation && m.RunID == s.RunID && m.SchemaVersion == schema.Version

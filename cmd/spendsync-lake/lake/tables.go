@@ -155,8 +155,8 @@ func (s *tableSpec) check(tbl *table.Table) (missing []iceberg.NestedField, err 
 	return missing, nil
 }
 
-// differs describes why our files can't be read through a column of the lake's table. The text is empty if the files
-// can be read.
+// differs returns why our files can't be read through the column f of the lake's table. It returns an empty text if
+// they can be read.
 func (s *tableSpec) differs(f iceberg.NestedField) string {
 	ours, ok := s.schema.FindFieldByID(f.ID)
 	_, named := s.schema.FindFieldByName(f.Name)

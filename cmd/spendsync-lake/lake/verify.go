@@ -92,7 +92,8 @@ func (v *Verified) find(format string, args ...any) {
 	v.Findings = append(v.Findings, fmt.Sprintf(format, args...))
 }
 
-// table compares the files of a table, but only for accounts of the store.
+// table compares the files of one table with the manifest, and adds every difference to v.Findings. It skips files of
+// accounts that are not in the store.
 func (v *Verified) table(ctx context.Context, t *lakeTable, m *manifest.Manifest, deep bool) error {
 	data, deletes, err := t.files()
 	if err != nil {
@@ -155,7 +156,8 @@ func (v *Verified) hash(ctx context.Context, t *lakeTable, objects []iceberg.Dat
 	return nil
 }
 
-// hash returns the SHA-256 of an object, or "it is not there".
+// hash returns the SHA-256 of an object in hex. If the object is missing, it returns the text "it is not there"
+// instead.
 func (t *lakeTable) hash(object string) (string, error) {
 	f, err := t.fs.Open(object)
 	if isNotThere(err) {

@@ -83,7 +83,7 @@ func (s *Store) Versions(account string, n int) {
 	Put(s, schema.DeliveryHistory, account, 0, all)
 }
 
-// Put stores the rows of a table, or the rows of one day of a table that has a file for each day.
+// Put stores the rows of a table. If the table has one file for each day, these are the rows of the day d.
 func Put[R any](s *Store, t schema.TableOf[R], account string, d schema.Date, rows []R) {
 	s.Helper()
 	var b bytes.Buffer
@@ -118,7 +118,7 @@ func (s *Store) Write(path string, b []byte) {
 	}
 }
 
-// Publish publishes the stored changes as a generation.
+// Publish makes the stored changes the next generation: it writes the ledgers and then the manifest.
 func (s *Store) Publish() {
 	s.Helper()
 	s.M.Generation++

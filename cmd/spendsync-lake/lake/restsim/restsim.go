@@ -82,7 +82,7 @@ func (c *Catalog) Edit(namespace, name string, edit func([]byte) []byte) error {
 	return err
 }
 
-// Forget drops a table, as a person might.
+// Forget drops a table without a commit, as an administrator might.
 func (c *Catalog) Forget(namespace, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
