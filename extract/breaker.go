@@ -24,7 +24,7 @@ type breaker struct {
 	counted time.Time     // the waits before this time are included in spent
 }
 
-// waited counts the time since an instant as waiting.
+// waited adds the time since the given instant to the used part of the budget.
 func (b *breaker) waited(since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -66,7 +66,7 @@ func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], 
 	return a, nil
 }
 
-// replacement replaces bytes that are not UTF-8.
+// replacement takes the place of bytes that are not UTF-8.
 const replacement = "\uFFFD"
 
 // answerOf decodes the reply. It stores the rows in the memory of room, if they fit.

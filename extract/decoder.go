@@ -18,7 +18,7 @@ import (
 type decoder struct {
 	*jsontext.Decoder
 	body       []byte
-	name       []byte // the latest key, if it had to be unescaped
+	name       []byte // memory for the latest key that contained escapes, decoded
 	unknown    []UnknownKey
 	recorded   map[string]bool // paths in unknown
 	notObjects []int           // numbers (from 1) of the rows that are not JSON objects

@@ -67,8 +67,8 @@ type SpendQuestion struct {
 }
 
 // Spend walks the report of one Chicago day, or the part of one campaign or creative, up to the last page that the
-// pages state. Each range over the sequence sends new requests. After a walk, seen holds what the pages state about
-// their completeness; the caller must check seen. A reply without one of its parts, or without a requested column, is
+// pages state. Each range over the sequence sends new requests. After a walk, *seen holds what the pages state about
+// their completeness, which the caller must check. A reply without one of its parts, or without a requested column, is
 // [ErrContract]. Nothing follows an error. A page is valid until the next page is requested, see [Page].
 func (c *Client) Spend(ctx context.Context, q SpendQuestion, seen *Evidence) iter.Seq2[Page[SpendLine], error] {
 	return pages(ctx, c, spendPages(c.service, q), seen)

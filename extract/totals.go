@@ -15,7 +15,7 @@ import (
 type Totals struct {
 	Exists bool
 	Why    string // why there are no totals
-	// BeyondReach means that there are no totals because the first day is older than the report's reach.
+	// BeyondReach means that there are no totals because the first day is older than the days that the report covers.
 	BeyondReach bool
 	// Empty means that there are no totals because a valid answer has no rows. If the totals of a single day were
 	// requested, that day may have no spend.

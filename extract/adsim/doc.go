@@ -3,7 +3,7 @@
 // spendsync sends, and the changes of source lists that spendsync prints for its user to send. The other writes, MCP
 // and the push sending APIs are not simulated.
 //
-// # Rooms
+// # Packages
 //
 // Each package imports only packages of the lines above it:
 //

@@ -85,7 +85,7 @@ func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, answer *
 		return refusal
 	}
 	read := make(chan []byte, 1)
-	go func() { // ends with the body, or when the connection is closed
+	go func() { // this goroutine ends with the body, or when the connection is closed
 		page, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
 		read <- page
 	}()
@@ -130,8 +130,9 @@ func Over(transport http.RoundTripper, timeout time.Duration) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// RoundTrip sends a request, or returns an [ErrRefused]. When an http.Client follows a redirect, its new request
-// contains the redirecting reply. So RoundTrip can also stop the redirects of clients that a library makes.
+// RoundTrip sends a request, or returns an [ErrRefused]. When an http.Client follows a redirect, it sets
+// Request.Response to the reply that redirects. So RoundTrip also stops forbidden redirects of clients that a library
+// makes.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := t.check(r); err != nil {
 		if r.Body != nil {
@@ -221,7 +222,8 @@ func IsLoopback(host string) bool {
 	return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
 }
 
-// limited fails if a body exceeds its limit, so that a truncated reply is never mistaken for an intact one.
+// limited is a body with a limit. Read fails beyond the limit, so that a truncated reply is never mistaken for an
+// intact one.
 type limited struct {
 	io.ReadCloser
 	left, limit int64

@@ -27,13 +27,13 @@ type Secrets struct {
 	headers []string       // the Authorization headers
 	stored  *regexp.Regexp // matches secrets in a reply that is stored
 	shown   *regexp.Regexp // matches secrets in a text that people read, such as a message
-	// parts make the search fast: once its escapes are decoded, every text that the expression stored matches contains
-	// at least one of these parts.
+	// parts make the search fast: a text is searched with the expression stored only if it contains one of these parts
+	// after its escapes are decoded. Every match of stored contains one.
 	parts [][]byte
 }
 
-// The length of the shortest secrets that are replaced, in bytes. minStored is for a stored reply, which must not be
-// altered without need. minShown is for a text for people, in which part of an unrelated word may be replaced.
+// Shorter secrets, in bytes, are not replaced. minStored applies to a stored reply, which must not be altered without
+// need. minShown applies to a text for people, in which part of an unrelated word may be replaced.
 const minStored, minShown = 6, 4
 
 // Of returns the secrets in Authorization headers: the token and, for HTTP Basic, the password, alone and together with
@@ -75,7 +75,8 @@ func Of(headers ...string) *Secrets {
 // IsOf reports whether [Of] made the secrets from the same headers.
 func (s *Secrets) IsOf(headers ...string) bool { return s != nil && slices.Equal(s.headers, headers) }
 
-// addParts adds the ends of texts. The beginnings may be the same for all keys.
+// addParts adds the last 16 bytes of each text to the parts. The beginnings are useless for the search, because all
+// keys may begin alike.
 func (s *Secrets) addParts(texts ...string) {
 	const longest = 16
 	for _, text := range texts {
@@ -83,11 +84,12 @@ func (s *Secrets) addParts(texts ...string) {
 	}
 }
 
-// letters matches a secret that may occur within a word. Such a secret is replaced only as a word of its own.
+// letters matches a secret that consists of letters only. Such a secret is replaced only as a word of its own, because
+// it may be part of an ordinary word.
 var letters = regexp.MustCompile(`^[A-Za-z]+$`)
 
-// anyOf returns an expression that matches every spelling of some secrets, the longest first, and base64 text that
-// contains one of the coded parts.
+// anyOf returns an expression that matches every spelling of the given secrets, the longest first. It also matches
+// base64 text that contains one of the texts in coded.
 func anyOf(secrets, coded []string) *regexp.Regexp {
 	var forms []string
 	for _, secret := range secrets {
@@ -194,8 +196,7 @@ func alignments(secret string) (parts []string) {
 }
 
 // Reply returns a reply without the credentials, and reports whether it contained any. It replaces only texts and keys
-// of the JSON, never numbers. A reply without credentials is returned unmodified, in less time than reading it once
-// would take.
+// of the JSON, never numbers. A reply without credentials is returned unmodified.
 func (s *Secrets) Reply(body []byte) (clean []byte, found bool) {
 	isNear := s.in(body)
 	if !isNear && bytes.IndexByte(body, '\\') < 0 {
@@ -213,7 +214,7 @@ func (s *Secrets) Reply(body []byte) (clean []byte, found bool) {
 			if !isKey {
 				return redacted
 			}
-			if marks[secret] == 0 { // the keys of an object must stay different
+			if marks[secret] == 0 { // different secrets get different marks, so that an object's keys stay different
 				marks[secret] = len(marks) + 1
 			}
 			return fmt.Sprintf("[redacted %d]", marks[secret])
@@ -230,7 +231,7 @@ func (s *Secrets) Reply(body []byte) (clean []byte, found bool) {
 	return append(clean, body[done:]...), true
 }
 
-// in reports whether a text contains one of the parts, so that the text must be searched.
+// in reports whether a text contains one of s.parts. Only then can it contain a secret.
 func (s *Secrets) in(text []byte) bool {
 	return slices.ContainsFunc(s.parts, func(p []byte) bool { return bytes.Contains(text, p) })
 }
@@ -258,8 +259,8 @@ func nextText(body []byte, from int, any bool) (begin, end int) {
 	return begin, len(body)
 }
 
-// hide replaces secrets in a text. If a secret appears only after percent signs and HTML are decoded, it replaces the
-// entire text.
+// hide replaces secrets in a text by the result of mark. If a secret appears only after percent signs and HTML are
+// decoded, hide replaces the entire text.
 func hide(secrets *regexp.Regexp, text string, mark func(secret string) string) string {
 	text = secrets.ReplaceAllStringFunc(text, mark)
 	if strings.ContainsAny(text, "%&") && secrets.MatchString(html.UnescapeString(percentDecoded(text))) {

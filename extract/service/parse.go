@@ -14,7 +14,7 @@ import (
 
 // Error names the line of a file that cannot be used, and the reason.
 type Error struct {
-	Line    int // from 1; 0: the file as a whole
+	Line    int // number of the line, from 1; 0: the error is about the whole file
 	Key     string
 	Reason  string
 	Unknown bool // there is no such key

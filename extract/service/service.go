@@ -16,12 +16,12 @@ import (
 //go:embed service.yaml
 var embedded []byte
 
-// Service is a set of assumptions about a service. A nil Service stands for the embedded assumptions. A Service is
-// immutable, so several goroutines may use it.
+// Service is a set of assumptions about the advertising service. A nil Service stands for the assumptions in
+// service.yaml. A Service is immutable, so several goroutines may use it.
 type Service struct {
 	lines   map[string]line
-	columns map[string]string // of the report, by the keys of a reply
-	zone    *time.Location    // of times without a zone; nil: unknown
+	columns map[string]string // keys that may occur in the report's replies, with the column that each stands for
+	zone    *time.Location    // zone of the times that the service sends without a zone; nil: unknown
 }
 
 // line holds the values under one key of the service file.
@@ -40,24 +40,25 @@ var embeddedService = sync.OnceValue(func() *Service {
 		err = s.finish()
 	}
 	if err != nil {
-		panic(err) // about the embedded file, which a test reads, too
+		panic(err) // service.yaml is wrong, which a test would have found
 	}
 	return s
 })
 
-// isText reports whether a line has a single text, for example a path, and not a list of possible names for a key in a
-// reply.
+// isText reports whether a line of the service file must have a single text, for example a path. Other lines may list
+// several possible names for a key in a reply.
 func isText(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
 	return slices.Contains([]string{"paths", "paging", "report_query"}, section) ||
 		key == "currency.code" || key == "times.zone" || key == accountID || key == totalRows
 }
 
-// accountID is the line with the ID of the account that the API key belongs to.
+// accountID is the key of the line with the ID of the API key's account, for a service whose replies do not name that
+// account.
 const accountID = "account.id"
 
-// reportColumns is the line with the columns that the report of a day is requested with. totalRows is the line that
-// declares which rows total_rows counts. An operator's value for either line replaces the embedded value.
+// reportColumns is the key of the line with the columns to request for the rows of a day. totalRows is the key of the
+// line that declares which rows total_rows counts. An operator's value for either line replaces the embedded value.
 const reportColumns, totalRows = "report.columns", "report.total_rows"
 
 // The values of totalRows.
@@ -77,9 +78,9 @@ func (s *Service) orDefault() *Service {
 	return s
 }
 
-// With returns the service with the lines of an operator's file. The operator's names of a line are tried before the
-// embedded names, or in place of them if the key of the line ends in ".only". A single text replaces the embedded text.
-// An error is an [*Error].
+// With returns a Service with the lines of s and of an operator's file. If both name a key of the replies, the
+// operator's names are tried first. If the key of the operator's line ends in ".only", the embedded names are not
+// tried. A single text, for example a path, replaces the embedded text. An error is an [*Error].
 func (s *Service) With(text []byte) (*Service, error) {
 	s = s.orDefault()
 	laid, err := parse(text)
@@ -120,14 +121,14 @@ func (s *Service) With(text []byte) (*Service, error) {
 	return out, nil
 }
 
-// Keys returns the keys that a file may have.
+// Keys returns the keys that the lines of a service file may have, sorted.
 func (s *Service) Keys() []string { return slices.Sorted(maps.Keys(s.orDefault().lines)) }
 
-// Names returns the names or texts of a line, in the order in which they are tried. It panics if there is no such
-// line.
+// Names returns the names or texts in the line with the given key, in the order in which they are tried. It panics if
+// there is no such line.
 func (s *Service) Names(key string) []string { return s.orDefault().line(key).written }
 
-// Text returns the first or only text of a line. It panics if there is no such line.
+// Text returns the first or only text in the line with the given key. It panics if there is no such line.
 func (s *Service) Text(key string) string { return s.orDefault().line(key).written[0] }
 
 func (s *Service) line(key string) line {
@@ -138,25 +139,27 @@ func (s *Service) line(key string) line {
 	return l
 }
 
-// Column returns the report column that a key of a row, or a name in the list of columns, stands for.
+// Column returns the report column with the given name in a reply: a key of a row, or a name in the list of columns. ok
+// is false if no column has this name.
 func (s *Service) Column(name string) (column string, ok bool) {
 	column, ok = s.orDefault().columns[name]
 	return column, ok
 }
 
-// ReportColumns returns the columns that the report of a day is requested with, by our names.
+// ReportColumns returns the columns to request for the rows of a day, by spendsync's names.
 func (s *Service) ReportColumns() []string { return s.Names(reportColumns) }
 
-// CountsRows reports whether total_rows of the report is the number of its rows.
+// CountsRows reports whether the report's total_rows is declared to be the number of all rows.
 func (s *Service) CountsRows() bool { return s.Text(totalRows) == countsRows }
 
-// CountsRowsWithSpend reports whether total_rows is the number of rows with spend.
+// CountsRowsWithSpend reports whether total_rows is declared to be the number of rows with spend.
 func (s *Service) CountsRowsWithSpend() bool { return s.Text(totalRows) == countsSpend }
 
-// Zone returns the zone of times that are sent without a zone; nil: not known.
+// Zone returns the zone of the times that the service sends without a zone; nil: unknown.
 func (s *Service) Zone() *time.Location { return s.orDefault().zone }
 
-// rules check the texts of a line, by its key or section. Each returns what is wrong with a text; empty: nothing.
+// rules are the checks for the texts of a line, by the line's key or section. A check returns what is wrong with a
+// text, or "".
 var rules = map[string]func(name, text string) string{
 	"paths": oddPath, "times.forms": oddLayout, "times.zoneless": oddLayout, "times.days": oddLayout,
 	"times.zone": func(_, text string) string {
@@ -191,7 +194,7 @@ func (s *Service) finish() *Error {
 	for _, name := range s.lines["currency.keys"].written {
 		s.columns[name] = "currency"
 	}
-	keyOf := map[string]string{} // key of the file by name of a column
+	keyOf := map[string]string{} // which key of the file has declared a name for a column, by that name
 	for _, name := range schema.ReportNames(schema.MayNotLack) {
 		if !slices.Contains(s.lines[reportColumns].written, name) {
 			return &Error{Key: reportColumns, Reason: "it lacks " + name + ", without which no row can be stored"}
@@ -221,10 +224,10 @@ func (s *Service) finish() *Error {
 	return nil
 }
 
-// oddPath returns what is wrong with a path; empty: nothing.
+// oddPath returns what is wrong with the text of a line paths.name; empty: nothing.
 func oddPath(name, path string) string {
 	u, err := url.Parse(path)
-	// All paths with another name are of one campaign or creative.
+	// All other paths lead to one campaign or creative, and so need its ID.
 	named := !slices.Contains([]string{"report", "me", "limits", "balance", "campaigns"}, name)
 	switch {
 	case err != nil || u.Scheme != "" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" ||
@@ -239,7 +242,7 @@ func oddPath(name, path string) string {
 	return ""
 }
 
-// Path returns the path under a name of the section paths, relative to the base URL, with the ID in place of {id}.
+// Path returns the path in the line paths.name, relative to the base URL. It replaces {id} by the escaped ID.
 func (s *Service) Path(name, id string) string {
 	return strings.Replace(s.Text("paths."+name), "{id}", url.PathEscape(id), 1)
 }

@@ -51,7 +51,7 @@ type autoFunding struct {
 	Amount    money.Amount `json:"amount"`
 }
 
-// balanceReply is the body of GET /v1/balance.
+// balanceReply is the body of the reply to GET /v1/balance.
 type balanceReply struct {
 	Left        money.Amount `json:"available_balance"`
 	Currency    string       `json:"currency"`

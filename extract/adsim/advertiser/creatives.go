@@ -40,7 +40,7 @@ func (s *API) getCreative(c *call) wire.Reply {
 	return s.refuse(noSuch("creative"))
 }
 
-// creative is the JSON of a creative.
+// creative is the JSON object of one creative in a reply.
 type creative struct {
 	ID         string   `json:"id"`
 	CampaignID string   `json:"campaign_id"`

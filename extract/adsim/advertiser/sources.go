@@ -28,7 +28,7 @@ func (s *API) getSources(c *call) wire.Reply {
 	return one("source_settings", out)
 }
 
-// sourceSettings is the JSON of a campaign's source settings.
+// sourceSettings is the JSON object with a campaign's source settings in a reply.
 type sourceSettings struct {
 	CampaignID string      `json:"campaign_id"`
 	Mode       string      `json:"mode"`
@@ -42,7 +42,7 @@ type sourceBid struct {
 	Bid      money.Amount `json:"bid"`
 }
 
-// The maximum number of sources in a change, and the maximum size of its body in bytes.
+// The limits of a request that changes a list of sources: the number of sources, and the body in bytes.
 const (
 	maxSources = 50
 	maxBody    = 1 << 16

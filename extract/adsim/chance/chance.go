@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// Every number that looks random is a hash of the object to which the number belongs, so that the number does not
-// depend on the order of requests. Only integer arithmetic is used, because floats may round differently on another
-// machine.
+// The simulator uses no random generator. Every number that looks random is a hash of the object to which the number
+// belongs, so that the number does not depend on the order of requests. Only integer arithmetic is used, because floats
+// may round differently on another machine.
 
 // Mix is the finalizer of splitmix64: every bit of x affects every bit of the result.
 func Mix(x uint64) uint64 {
@@ -17,7 +17,7 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Hash mixes the given values into a key.
+// Hash returns a number that looks random and depends only on key and the further values.
 func Hash(key uint64, about ...uint64) uint64 {
 	for _, a := range about {
 		key = Mix(key ^ Mix(a))
@@ -57,5 +57,5 @@ const (
 	AboutMade
 )
 
-// Hex24 returns an ID of 24 hexadecimal characters.
+// Hex24 returns an ID of 24 hexadecimal characters that depends only on h.
 func Hex24(h uint64) string { return fmt.Sprintf("%016x%08x", h, uint32(Mix(h))) }

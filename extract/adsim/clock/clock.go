@@ -119,7 +119,7 @@ func ArrivedShare(d Day, at time.Time, zone *time.Location) uint32 {
 	return uint32(done << 16 / total)
 }
 
-// Instant formats a time as RFC 3339 in UTC; the zero time is empty.
+// Instant formats a time as RFC 3339 in UTC; it returns "" for the zero time.
 func Instant(t time.Time) string {
 	if t.IsZero() {
 		return ""

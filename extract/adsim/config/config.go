@@ -14,8 +14,9 @@ type Config struct {
 	// of them exist in the report, the others are archived.
 	Campaigns            int
 	CreativesPerCampaign int // average; default 8, at most 1500
-	// RowsPerDay is the approximate number of rows of a day that is over, by campaign, creative and source; default
-	// 2500. The sources limit it: on one day a creative has rows for at most three quarters of its campaign's sources.
+	// RowsPerDay is the approximate number of rows (one for each campaign, creative and source) of a day that is over;
+	// default 2500. The field Sources limits it: on one day a creative has rows for at most three quarters of its
+	// campaign's sources.
 	RowsPerDay int
 	Sources    int // websites; default 4000, or RowsPerDay/15 if that is more
 
@@ -40,7 +41,7 @@ type Config struct {
 	// Prepaid is the initial balance, in millionths of a US dollar, of an account that pays by wire. If Prepaid is 0,
 	// the account pays by card.
 	Prepaid int64
-	Quirks  []string // set at the start: see [Quirks] and [Service.SetQuirks]
+	Quirks  []string // switched on at the start: see [Quirks] and [Service.SetQuirks]
 	Control bool     // serve the commands under /_sim/, which need no credentials
 }
 
@@ -52,7 +53,8 @@ const (
 	DefaultWriteKey = "adv_sim_write_key"
 )
 
-// Next returns the Config of the i-th further account, with the defaults that differ from the first account's.
+// Next returns more, the Config of the i-th further account, with defaults for the fields that must differ from those
+// of the first account.
 func (cfg *Config) Next(more Config, i int) Config {
 	n := strconv.Itoa(i + 1)
 	setDefault(&more.Seed, cfg.Seed+uint64(i))

@@ -9,13 +9,15 @@ import (
 	"spendsync/extract/adsim/memo"
 )
 
-// Caches holds results that are costly to compute: rows, the cost of days, and daily limits.
+// Caches holds results that are costly to compute: the rows of days, the results of queries, the cost of days, and
+// daily limits.
 type Caches struct {
 	days   memo.Cache[dayKey, []Row]
 	groups memo.Cache[groupKey, []Row]
 	costs  memo.Cache[costKey, int64]
 	limits memo.Cache[*market.Campaign, int64]
-	// sampleTraffic returns the total traffic of one day. In a large account, other days have about the same traffic.
+	// sampleTraffic returns the total traffic of one fixed day. In a large account it is used for every day, because
+	// all days have about the same traffic.
 	sampleTraffic func() uint64
 }
 
@@ -26,7 +28,7 @@ type stateKey struct {
 	version, mark uint64
 }
 
-// keyFor returns the key for rows of days up to d.
+// keyFor returns the cache key for the rows of days up to d.
 func (st *State) keyFor(d clock.Day) stateKey {
 	return stateKey{st.AsOf.Unix(), st.Today, st.Version, st.Changes.markOf(min(d, st.Today))}
 }
@@ -45,7 +47,7 @@ type groupKey struct {
 func NewCaches(a *market.Account) *Caches {
 	one := func(int64) int64 { return 1 }
 	count := func(r []Row) int64 { return int64(len(r)) + 1 }
-	most := int64(max(1<<20, 40*a.RowsPerDay)) // some 70 MB, or a report of a large account
+	most := int64(max(1<<20, 40*a.RowsPerDay)) // rows to keep: some 70 MB, or the report of a large account
 	return &Caches{
 		days:          memo.Cache[dayKey, []Row]{Most: most, Weigh: count},
 		groups:        memo.Cache[groupKey, []Row]{Most: most, Weigh: count},

@@ -17,8 +17,8 @@ type Changes struct {
 	Made      []*market.Campaign // created, newest first
 	Campaigns map[string]*CampaignChanges
 	Creatives map[string]*CreativeChanges
-	History   map[string][]Version // of changed campaigns of a prepaid account, oldest first
-	Deposits  []Deposit            // of a prepaid account, oldest first
+	History   map[string][]Version // states of each changed campaign of a prepaid account, oldest first
+	Deposits  []Deposit            // wire transfers to a prepaid account, oldest first
 	Effects   []Planted
 	marks     []dayMark // by day
 	Seq       uint64    // seq of the newest mark
@@ -77,8 +77,8 @@ func (ch *Changes) Creative(id string) *CreativeChanges {
 	return &noCreativeChanges
 }
 
-// Clone returns a copy. The fields of the copy and the entries of its maps may be replaced. The values that they point
-// to are shared with the original.
+// Clone returns a copy of the changes. The caller may replace the fields of the copy and the entries of its maps, but
+// must not modify the values that they point to: the original has the same values.
 func (ch *Changes) Clone() *Changes {
 	next := &Changes{Campaigns: map[string]*CampaignChanges{}, Creatives: map[string]*CreativeChanges{},
 		History: map[string][]Version{}}
@@ -93,7 +93,7 @@ func (ch *Changes) Clone() *Changes {
 	return next
 }
 
-// Or returns the changed value, to which asked points, or v if asked is nil.
+// Or returns the value that asked points to, or v if asked is nil.
 func Or[T any](asked *T, v T) T {
 	if asked != nil {
 		return *asked
@@ -113,7 +113,7 @@ type State struct {
 	Now      time.Time
 	AsOf     time.Time // when the report's numbers were last updated
 	Today    clock.Day
-	Anchor   clock.Day // day of the first request: see [market.Account.Listing]
+	Anchor   clock.Day // day of the account's first request: see [market.Account.Listing]
 	Version  uint64    // number of restatements
 	Frozen   bool      // Config.FreezeRestatements
 	Overlays map[clock.Day]*Overlay
@@ -126,7 +126,8 @@ type Deposit struct {
 	Amount int64
 }
 
-// VersionOf returns the present changes of a campaign and its creatives as a version that begins at an instant.
+// VersionOf returns a Version that begins at the given instant. It contains the latest changes of a campaign and its
+// creatives.
 func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
 	v := Version{At: at, Changes: ch.Campaign(cp.ID), creatives: map[string]*CreativeChanges{}}
 	for cr, changes := range ch.Creatives {
@@ -154,13 +155,13 @@ func (v *Version) creative(id string) *CreativeChanges {
 	return &noCreativeChanges
 }
 
-// dayMark records that the change with the number seq affects the spending on a day and on all later days.
+// dayMark records that the change number seq affects the spending on day and on all later days.
 type dayMark struct {
 	day clock.Day
 	seq uint64
 }
 
-// NoteDay records that a change affects the spending on a day and on all later days.
+// NoteDay records that a new change affects the spending on a day and on all later days.
 func (ch *Changes) NoteDay(d clock.Day) {
 	ch.Seq++
 	earlier := ch.marks
@@ -197,8 +198,8 @@ type Effect struct {
 	// From and To are the first and the last Chicago day, YYYY-MM-DD. Without To the effect does not end.
 	From string
 	To   string
-	// Clicks changes the clicks per impression, and Conversions changes the conversions per click. Both are in percent:
-	// at -100 there are no clicks or no conversions.
+	// Clicks is the change of the clicks per impression, Conversions the change of the conversions per click, both in
+	// percent: at -100 there are none.
 	Clicks      int64
 	Conversions int64
 }
@@ -209,7 +210,8 @@ type Planted struct {
 	First, Last clock.Day
 }
 
-// Plant applies the planted effects to the rates of a creative on a day.
+// Plant changes the click rate and the conversion rate of e, a creative on the day d, by the effects that tests have
+// planted.
 func (ch *Changes) Plant(e *Entry, d clock.Day) {
 	if ch == nil {
 		return
@@ -223,7 +225,7 @@ func (ch *Changes) Plant(e *Entry, d clock.Day) {
 	}
 }
 
-// Action is a change to an entity as a whole.
+// Action creates, hides or shows an entity, in contrast to a change of its fields.
 type Action string
 
 const (
@@ -232,7 +234,8 @@ const (
 	Show   Action = "show"   // undoes Hide
 )
 
-// Follows reports whether the spending of the row's campaign depends on its settings.
+// Follows reports whether the spending of the row's campaign depends on the campaign's settings: the account is prepaid
+// and the campaign was changed.
 func (st *State) Follows(r *Row) bool {
 	return st.Changes != nil && r.Campaign != nil && st.Changes.History[r.Campaign.ID] != nil
 }

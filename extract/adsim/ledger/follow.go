@@ -12,13 +12,14 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// In a prepaid account, the spending of a changed campaign follows its settings. Without changes, a campaign spends as
-// generated. After a change, each generated row keeps only the traffic that arrives while the campaign and the creative
-// run and the source is bought. A higher bid increases this traffic and the price of a click. If the rows of a campaign
-// together cost more than its daily limit, or all rows more than the remaining balance, they are scaled down in
-// proportion.
+// In a prepaid account, spending follows the settings of each campaign, from the day of the first deposit or from the
+// campaign's first change on. Before, and in an account that pays by card, a campaign spends as generated. When
+// spending follows the settings, each generated row keeps only the traffic that arrives while the campaign and the
+// creative run and the source is bought. A higher bid increases this traffic and the price of a click. If the rows of a
+// campaign together cost more than its daily limit, or all rows more than the remaining balance, they are scaled down
+// in proportion.
 
-// generatedOnly is the list of versions of a campaign that spends as generated.
+// generatedOnly is the history of a campaign that spends as generated: a single Version without changes.
 var generatedOnly = []Version{{Generated: true, Changes: &NoCampaignChanges}}
 
 // versionsOf returns the versions of a campaign if its spending on a day follows the settings. It returns nil if the
@@ -77,9 +78,9 @@ func (st *State) entriesOf(d clock.Day) (list []Entry) {
 	return list
 }
 
-// stopAt scales all rows down in proportion if together they cost more than an amount, as if delivery stopped for all
-// rows at the same time. The last click may exceed the amount. stopAt returns the resulting cost of the rows before
-// credits.
+// stopAt scales all rows down in proportion if together they cost more than amount, as if delivery stopped for all rows
+// at the same time. The last click may exceed the amount. stopAt returns the resulting cost of the rows, before clicks
+// are credited back.
 func stopAt(entries []Entry, amount int64) (spent int64) {
 	var all, before int64
 	for _, e := range entries {
@@ -117,8 +118,8 @@ func stopAt(entries []Entry, amount int64) (spent int64) {
 type follower struct {
 	*day
 	campaign  *market.Campaign
-	generated map[*market.Creative]int // number of rows of each creative without changes
-	traffic   uint64                   // total weight of all creatives of the account without changes
+	generated map[*market.Creative]int // number of rows that each creative would have without changes
+	traffic   uint64                   // total weight that all creatives of the account would have without changes
 	stretches []stretch
 	universe  *market.Universe // of the last stretch
 	limit     int64            // highest daily limit that was set on the day; 0: none
@@ -209,8 +210,7 @@ func (f *follower) delivers(v *Version, t time.Time) bool {
 	return Or(v.Changes.Status, f.campaign.Status(f.day.day)) == "active"
 }
 
-// runs reports whether a creative runs during a stretch. A hidden creative does not run, nor does it count for the
-// campaign's delivery_status.
+// runs reports whether a creative runs during a stretch. A hidden creative does not run.
 func (f *follower) runs(s *stretch, cr *market.Creative) bool {
 	if s.Generated {
 		return cr.Number == 0 && cr.ExistsOn(f.day.day) && cr.Status(f.day.day) == "active"
@@ -244,8 +244,9 @@ func (f *follower) buys(s *stretch, src int32) (bid int64, ok bool) {
 	return s.bid, true
 }
 
-// draw returns the traffic of a source during a stretch, in 256ths of its traffic without changes, and the bid. The
-// traffic is proportional to the bid, but at least a sixteenth and at most four times the traffic without changes.
+// draw returns the bid for a source during a stretch, and the traffic that this bid buys. The factor 256 means the
+// generated traffic. The factor grows with the bid, from 16 (a sixteenth) to 1024 (four times the generated traffic).
+// It is 0 if nothing is bought.
 func (f *follower) draw(s *stretch, cr *market.Creative, src int32) (factor uint64, bid int64) {
 	if !s.delivers || !f.runs(s, cr) {
 		return 0, 0
@@ -294,8 +295,8 @@ func (f *follower) entries(versions []Version) []Entry {
 	return out
 }
 
-// estimateRows returns the number of rows of a creative for which no number was generated. The number is proportional
-// to the creative's weight in the traffic of the account.
+// estimateRows returns the number of rows of a creative that has no generated number of rows. The number is
+// proportional to the creative's weight in the traffic of the account.
 func (f *follower) estimateRows(e *Entry) int {
 	runs := slices.ContainsFunc(f.stretches, func(s stretch) bool { return s.delivers && f.runs(&s, e.Creative) })
 	if len(e.universe.Src) == 0 || !runs {
@@ -307,7 +308,8 @@ func (f *follower) estimateRows(e *Entry) int {
 	return min(1+int(rows), e.most())
 }
 
-// fill computes the rows of an entry. The index of a row within the entry determines the row's source.
+// fill computes the rows of an entry (one creative on one day). The index of a row within the entry determines the
+// row's source.
 func (f *follower) fill(e *Entry) {
 	for j := range e.rows {
 		h := chance.Mix(e.key + uint64(j)*0x9e3779b97f4a7c15)

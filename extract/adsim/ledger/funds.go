@@ -67,9 +67,9 @@ type balanceNow struct {
 // CardThreshold is the balance at which the card is charged, in millionths of a US dollar.
 const CardThreshold = 100_000_000
 
-// BalanceOf computes the balance as of an instant. Spending lowers the balance. The card is charged with the average
-// cost of ten days every Monday, and whenever the balance falls to [CardThreshold]. The balance of a prepaid account
-// consists of its deposits only.
+// BalanceOf computes the balance as of an instant. For an account that pays by card, the balance is ten times the
+// average daily cost every Monday, and spending lowers it. When it falls below [CardThreshold], the card is charged.
+// The balance of a prepaid account consists of its deposits only.
 func (st *State) BalanceOf(asOf time.Time) balanceNow {
 	at := *st
 	if !asOf.Equal(at.Now) {

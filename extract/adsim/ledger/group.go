@@ -14,9 +14,9 @@ type Query struct {
 	Campaign, Creative                       string
 }
 
-// Result returns the rows of a query. The caller must not modify the rows. A query that groups by date, creative and
-// source gets the rows of the days; any other query gets sums of these rows. Sums and filtered rows are cached for the
-// next page.
+// Result returns the rows of a query. The caller must not modify the rows. If the query groups by date, creative and
+// source, these are the rows of the days, filtered; for any other query they are sums. Sums and filtered rows are
+// cached for the next page.
 func (st *State) Result(q Query) []Row {
 	finest := q.ByDate && q.ByCreative && q.BySource
 	switch {
@@ -44,7 +44,7 @@ func (st *State) grouped(q Query, by func(q Query) []Row) []Row {
 
 // Group adds up the rows of a query, in the report's order.
 func (st *State) Group(q Query) (out []Row) {
-	at := map[Row]int{} // maps a row that has only dimensions to its index in out
+	at := map[Row]int{} // index in out of each combination of dimensions (a row without measures)
 	for d := q.From; d <= min(q.To, st.Today); d++ {
 		for r := range st.Rows(d, q.scope()) {
 			group := q.dimensions(r, d)

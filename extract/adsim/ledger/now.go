@@ -9,7 +9,7 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// The methods below return the generated account with the changes applied, as of the State's instant.
+// The methods below apply the changes to the generated account, as of the State's instant.
 
 // Campaigns lists all campaigns, newest first, hidden ones included.
 func (st *State) Campaigns() []*market.Campaign {
@@ -232,13 +232,13 @@ type CreativeNow struct {
 	Status string
 }
 
-// Generated returns the settings of a creative without changes.
+// Generated returns the settings of a creative as generated, without later changes.
 func (st *State) Generated(cr *market.Creative) CreativeNow {
 	return CreativeNow{Content{Title: cr.Title, Message: cr.Message, Link: cr.Link, ImageID: cr.ImageID,
 		IconID: cr.IconID, Button1: cr.Button1, Button2: cr.Button2}, cr.Status(st.Today)}
 }
 
-// CreativeNow returns the settings of a creative.
+// CreativeNow returns the settings of a creative at the State's instant, changes included.
 func (st *State) CreativeNow(cr *market.Creative) CreativeNow {
 	changes, now := st.Changes.Creative(cr.ID), st.Generated(cr)
 	now.Content, now.Status = Or(changes.Content, now.Content), Or(changes.Status, now.Status)
@@ -250,7 +250,7 @@ func (st *State) CreativeNow(cr *market.Creative) CreativeNow {
 	return now
 }
 
-// CreativeStatus returns the status of a creative.
+// CreativeStatus returns the status of a creative at the State's instant, for example "active".
 func (st *State) CreativeStatus(cr *market.Creative) string {
 	return Or(st.Changes.Creative(cr.ID).Status, cr.Status(st.Today))
 }

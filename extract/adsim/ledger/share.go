@@ -44,7 +44,7 @@ func appendEntries(c *market.Campaign, all []Entry, t *market.Sources, d clock.D
 // most returns the maximum number of rows of an entry. A creative is never shown on all sources on one day.
 func (e *Entry) most() int { return max(1, len(e.universe.Src)*3/4) }
 
-// rowsWanted returns the approximate number of rows of a day.
+// rowsWanted returns the approximate number of rows that the whole account has on a day.
 func rowsWanted(a *market.Account, d clock.Day) uint64 {
 	return uint64(
 		a.RowsPerDay) * weekdays[d.Weekday()] / 100 * (93 + chance.Hash(a.Seed, chance.AboutDay, uint64(d))%15) / 100
@@ -113,8 +113,8 @@ func (st *State) DailyLimit(c *market.Campaign) int64 {
 	})
 }
 
-// expectedSpend estimates the campaign's spend on a day without computing the rows of other campaigns. Computing the
-// rows of all campaigns would make the first request to a large account slow.
+// expectedSpend estimates the campaign's spend on a day. It computes no rows of other campaigns, which would make the
+// first request to a large account slow.
 func (st *State) expectedSpend(c *market.Campaign, d clock.Day) int64 {
 	a := st.Account
 	all := st.Caches.sampleTraffic()

@@ -25,7 +25,7 @@ func (m *Measures) Add(o Measures) {
 // Creative are nil, Day is 0, Source is NoSource.
 type Row struct {
 	Day      clock.Day
-	Source   int32 // NoSource also for a creative without delivery
+	Source   int32 // NoSource also if the creative was not delivered on the day
 	Campaign *market.Campaign
 	Creative *market.Creative
 	Measures
@@ -56,15 +56,15 @@ type Entry struct {
 	Creative    *market.Creative
 	universe    *market.Universe
 	key         uint64
-	weight      uint64 // proportional to the creative's share of the day's traffic; 0: no delivery without changes
+	weight      uint64 // proportional to the creative's share of the day's traffic; 0: no delivery is generated
 	rows        int    // number of rows when the day is over
 	ClickRate   uint64
 	ConvertRate uint64
-	list        []Row   // by source; nil if nothing was delivered: the report then has one row without a source
+	list        []Row   // rows that have a source, sorted by it; nil: no delivery, and one row without a source
 	gross       []int64 // cost of each row before credits
 }
 
-// Scope filters the rows of a day by campaign, by creative, and by delivery. All rows pass the zero Scope.
+// Scope filters the rows of a day by campaign, by creative, and by delivery. The zero Scope lets all rows pass.
 type Scope struct {
 	campaign, creative string
 	Delivered          bool
@@ -103,14 +103,14 @@ func (e *Entry) exists(j, filled int) bool {
 	return (int(h>>8&63)+int(h&63|1)*(j%64))&63 < filled
 }
 
-// counts returns the measures of a row at the end of the day.
+// counts returns the impressions and clicks that a row has at the end of the day.
 func (sd *day) counts(e *Entry, src int32, h uint64) (impressions, clicks uint64) {
 	noise := (h & 1023) * (h >> 10 & 1023) >> 10 // 256 on average
 	impressions = 1 + 30*uint64(sd.Account.Sources.Visitors[src])*noise>>16
 	return impressions, (impressions*e.ClickRate + h>>20&0xffff) >> 16
 }
 
-// credit returns how many clicks of a row have been credited back by the cutoff.
+// credit returns how many clicks of a row have been credited back so far.
 func (sd *day) credit(h, clicks uint64) int64 {
 	if h>>54 == 0 && clicks >= 2 && sd.cutoff >= sd.began+86400*int64(2+h>>36&3) {
 		return int64(1 + clicks/4)
@@ -118,9 +118,9 @@ func (sd *day) credit(h, clicks uint64) int64 {
 	return 0
 }
 
-// conversions returns how many conversions of a row have arrived by the cutoff. The parameter clicks is the row's
-// number of clicks at the end of the day. The parameter clicked is the number of clicks so far, which bounds the
-// result.
+// conversions returns how many conversions of a row have arrived so far. The parameter clicks is the row's number of
+// clicks at the end of the day. The parameter clicked is its number of clicks so far; the result is at most that
+// number.
 func (sd *day) conversions(e *Entry, src int32, h, clicks uint64, clicked int64) int64 {
 	if clicks == 0 || sd.Account.Sources.Worth[src] == 0 {
 		return 0
@@ -144,8 +144,8 @@ func priceOf(bid int64, h uint64) int64 {
 // quarter longer.
 var delays = [16]int64{5, 15, 40, 90, 180, 360, 600, 900, 1300, 2000, 3000, 4500, 7000, 11000, 18000, 27000}
 
-// converted returns how many of a row's conversions have arrived by the cutoff. The conversions arrive in up to eight
-// lots. Each lot has its own click time and its own delay.
+// converted returns how many of a row's conversions have arrived so far; full is their number in the end. The
+// conversions arrive in up to eight groups. Each group has its own click time and its own delay.
 func (sd *day) converted(h uint64, full int64) int64 {
 	const last = 86400 + 27000*60*5/4
 	if full == 0 || sd.cutoff >= sd.began+last {
@@ -167,6 +167,6 @@ func (sd *day) converted(h uint64, full int64) int64 {
 	return n
 }
 
-// manySlots is the minimum number of slots of a large account. The total traffic of a large account varies little from
-// day to day, so that the traffic of one day, [Caches.sampleTraffic], can stand for that of any day.
+// manySlots is the smallest number of slots that makes an account large. The total traffic of a large account varies
+// little from day to day, so that [Caches.sampleTraffic], the traffic of one day, is used for every day.
 const manySlots = 200

@@ -51,7 +51,7 @@ func (st *State) SourceOf(r *Row) string {
 	return st.Account.Sources.IDs[r.Source]
 }
 
-// Sum adds up the rows of a day.
+// Sum adds up the measures of all rows of a day.
 func (st *State) Sum(d clock.Day) Sum {
 	var sum Sum
 	for r := range st.Rows(d, Scope{}) {

@@ -16,7 +16,7 @@ import (
 // campaign; when the campaign ends, the slot's next campaign begins. The sequence of a slot has no first and no last
 // campaign, so that the account has campaigns at any time, and the rows of a day depend only on the seed and the day.
 type Account struct {
-	index       int // among the accounts of the service
+	index       int // index of the account among the accounts of the service
 	Seed        uint64
 	Zone        *time.Location
 	campaigns   int // Config.Campaigns
@@ -41,17 +41,18 @@ type roll struct {
 // rollKey contains everything that determines a roll.
 type rollKey struct{ anchor, today clock.Day }
 
-// slot generates a sequence of campaigns, one after another. Its campaigns are called lives, and are numbered.
+// slot generates a sequence of campaigns, one after another. Each campaign is a life of the slot, and the lives are
+// numbered.
 type slot struct {
 	index  int
 	key    uint64
-	period int       // days from the start of a life to the start of the next
+	period int       // number of days from the start of one life to the start of the next
 	phase  clock.Day // start of life 0
 }
 
 type slotLife struct{ slot, life int }
 
-// beginning is the day near which life 0 of each slot starts. Earlier lives have negative numbers.
+// beginning is a day on or shortly before the first day of life 0 of each slot. Earlier lives have negative numbers.
 var beginning = clock.Civil(2000, time.January, 1)
 
 // NewAccount generates the index-th account of a service.
@@ -107,8 +108,8 @@ func (s *slot) lifeAt(d clock.Day) int {
 
 func (s *slot) birth(life int) clock.Day { return s.phase + clock.Day(life*s.period) }
 
-// campaign returns a life of a slot. The Campaign is built once and is immutable. Status, bid and lists change over
-// time, and are computed from the day.
+// campaign returns the campaign that is the given life of a slot. The Campaign is built once and is immutable. Status,
+// bid and lists change over time, and are computed from the day.
 func (a *Account) campaign(s *slot, life int) *Campaign {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,7 +149,7 @@ func (a *Account) Listing(anchor, today clock.Day) *roll {
 }
 
 func (a *Account) listed(anchor, today clock.Day) []*Campaign {
-	const late = 40 // days; more than the report reaches back
+	const late = 40 // days; longer than the period that the report covers
 	var list, older []*Campaign
 	for i := range a.Slots {
 		s := &a.Slots[i]

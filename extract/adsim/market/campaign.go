@@ -18,7 +18,7 @@ type Campaign struct {
 	Created     clock.Day // first day on which it exists
 	Starts      clock.Day // first day on which it may deliver
 	Over        clock.Day // first day on which it is paused for good
-	Ends        bool      // whether Over is the campaign's end_date; otherwise there is no end_date
+	Ends        bool      // true: the campaign has an end_date, which is Over
 	Archived    clock.Day
 	rejected    bool
 	Weight      uint64 // relative traffic
@@ -30,7 +30,7 @@ type Campaign struct {
 	Audience    Audience
 	Allowed     Universe // if AllowList is set
 	AllowList   bool
-	Overrides   uint64      // one source in Overrides has its own bid; 0: no source has
+	Overrides   uint64      // one in this many sources has its own bid; 0: no source has
 	Creatives   []*Creative // by ID
 	Newest      []*Creative // the same creatives, newest first
 }
@@ -55,7 +55,7 @@ func (a *Account) buildCampaign(s *slot, life int) *Campaign {
 	number := int64(born-clock.Civil(1990, time.January, 1))*a.idScale + int64(s.index)
 	switch {
 	case a.index > 0:
-		number += 2_500_000_000 + int64(a.index)*50_000_000 // so that no two accounts share an ID
+		number += 2_500_000_000 + int64(a.index)*50_000_000 // this offset keeps the IDs of the accounts apart
 	case s.key%4 == 0 && number < 1e9:
 		number += 1e9
 	}
@@ -225,7 +225,7 @@ func NewestCreativeFirst(x, y *Creative) int {
 	return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), cmp.Compare(y.ID, x.ID))
 }
 
-// Creative returns the generated creative of the campaign with the given ID, or nil if there is no such creative.
+// Creative returns the generated creative with the given ID in the campaign, or nil if there is none.
 func (c *Campaign) Creative(id string) *Creative {
 	i := slices.IndexFunc(c.Creatives, func(cr *Creative) bool { return cr.ID == id })
 	if i < 0 {

@@ -45,7 +45,7 @@ func (a *Account) buildCreative(c *Campaign, i, period int) *Creative {
 		cr.CreatedAt = c.CreatedAt.Add(time.Duration(i+1) * time.Second)
 	}
 	cr.reviewed = cr.Created + 1 + clock.Day(h>>8%4/3)
-	// The first creative of a campaign always runs.
+	// The first creative of a campaign always runs, so it is never a draft, rejected or archived.
 	if i > 0 {
 		switch {
 		case h>>16%16 == 0:

@@ -15,8 +15,8 @@ type Sources struct {
 	Visitors []uint32 // impressions relative to an average website, in 256ths
 	Worth    []uint32 // conversions relative to an average website, in 256ths
 	Live     Universe // all but the retired ones
-	retired  []int32  // no longer deliver anything; campaigns block them
-	Good     []int32  // have about four times the conversions of other websites
+	retired  []int32  // websites without any delivery; campaigns block them
+	Good     []int32  // websites with about four times the conversions of other websites
 }
 
 // Universe is a set of websites from which a campaign may buy, weighted by traffic.
@@ -106,9 +106,9 @@ func (u Universe) Subset(keep func(int32) bool) Universe {
 	return out
 }
 
-// Pick returns the j-th of n sources, selected by a hash. It divides the universe into n runs of adjacent sources and
-// draws one source by weight from the j-th run. The n sources are therefore different and in the order of their IDs,
-// and each source is computed without the others.
+// Pick returns the j-th of n sources that are chosen from u. It divides u into n runs of adjacent sources and draws one
+// source from the j-th run, by weight and the hash h. The n sources are therefore different and in the order of their
+// IDs, and each source is computed without the others.
 func (u *Universe) Pick(j, n int, h uint64) int32 {
 	size := len(u.Src)
 	lo, hi := j*size/n, (j+1)*size/n

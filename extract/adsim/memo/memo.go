@@ -3,7 +3,7 @@ package memo
 import "sync"
 
 // Cache keeps computed results. A key must contain everything that the result depends on, so that no entry becomes
-// stale. When the entries together weigh more than Most, all entries are dropped.
+// stale. When the sum of Weigh over all entries exceeds Most, all entries are dropped.
 type Cache[K comparable, V any] struct {
 	Most  int64
 	Weigh func(V) int64

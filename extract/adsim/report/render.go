@@ -9,7 +9,7 @@ import (
 	"spendsync/extract/adsim/tree"
 )
 
-// column is a column of the report. It has one of two functions: text returns the column's value in a row, and ""
+// column is a column of the report. Either text or number is set: text returns the column's value in a row, where ""
 // becomes null; number appends the value as JSON.
 type column struct {
 	name        string
@@ -38,7 +38,7 @@ var columns = []column{
 	ratio("cpa", func(r *ledger.Row) (float64, int64) { return float64(r.Spend) / 1e6, r.Conversions }),
 }
 
-// The default columns of the two modes, in the description's order.
+// The columns of a request that names no columns, without and with include_creatives, in the description's order.
 const (
 	plainColumns    = "date,campaign_id,campaign_name,creative_id,source_id,total_spend"
 	creativeColumns = "date,campaign_id,campaign_name,creative_id,creative_title,creative_message,creative_image_url," +
@@ -56,7 +56,7 @@ func count(name string, ofCreatives bool, value func(r *ledger.Row) int64) colum
 	}}
 }
 
-// ratio is a column with a float, which is null if the denominator is 0.
+// ratio returns a column with the quotient of two numbers. The value is null if the denominator is 0.
 func ratio(name string, parts func(r *ledger.Row) (numerator float64, denominator int64)) column {
 	return column{name: name, ofCreatives: true, number: func(dst []byte, r *ledger.Row) []byte {
 		numerator, denominator := parts(r)
@@ -71,9 +71,9 @@ func ratio(name string, parts func(r *ledger.Row) (numerator float64, denominato
 type rowWriter struct {
 	columns  []*column
 	st       *ledger.State
-	quoted   map[string][]byte  // JSON of texts that have occurred
+	quoted   map[string][]byte  // cache: the JSON of every text that was written
 	last     *market.Creative   // of the previous row
-	creative ledger.CreativeNow // settings of last, as the report shows them
+	creative ledger.CreativeNow // settings of the creative last, as the report shows them
 }
 
 // appendRow appends one row as JSON. It writes a comma before each column, and then replaces the first comma by the

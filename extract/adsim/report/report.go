@@ -81,7 +81,8 @@ func reportUnauthorized(text string) wire.Reply {
 	return rep
 }
 
-// parseReport parses the query parameters, or returns the text of a refusal.
+// parseReport parses the query parameters of a report request. If they are invalid, it returns the error text of the
+// refusal.
 func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	rq := &reportRequest{Page: 1, size: DefaultPageSize}
 	var text string
@@ -115,7 +116,7 @@ func parseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	return rq, ""
 }
 
-// parseDays parses the days of a request, or returns the text of a refusal.
+// parseDays parses start_date and end_date. If they are invalid, it returns the error text of the refusal.
 func parseDays(q url.Values, today clock.Day) (from, to clock.Day, refusal string) {
 	start, end := q.Get("start_date"), q.Get("end_date")
 	from, ok1 := clock.ParseDay(start)

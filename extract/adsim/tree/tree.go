@@ -16,7 +16,7 @@ type Node struct {
 	Kind   byte     // '{', '[', or 0 for a value without parts
 	Raw    string   // the JSON text of a value without parts
 	Keys   []string // of an object
-	Values []*Node  // of an object's members, or the elements of a list
+	Values []*Node  // the values of an object's members, or the elements of a list
 }
 
 // Marshal returns the JSON of a reply. It does not escape HTML characters.
@@ -25,7 +25,7 @@ func Marshal(v any) []byte {
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // replies are texts, numbers and lists of them
+		panic(err) // impossible: replies consist of texts, numbers, and lists and objects of them
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
@@ -149,7 +149,8 @@ func (n *Node) Rename(from, to string) {
 	}
 }
 
-// Edit applies change to the value of a member, unless the member is missing or null.
+// Edit replaces the value of a member by the result of the function change. If the member is missing or null, Edit does
+// nothing.
 func (n *Node) Edit(key string, change func(v *Node) *Node) {
 	if v := n.Get(key); v != nil && v.Raw != "null" {
 		n.Set(key, change(v))

@@ -36,7 +36,7 @@ func (e endpoint) objects(body *node) []*node {
 	return []*node{body}
 }
 
-// body changes the bodies of the replies of some endpoints.
+// body returns a change that calls do with the body of each reply, if the request was to one of the given endpoints.
 func body(endpoints string, do func(body *node)) change {
 	return func(x *exchange, body *node) *node {
 		if x.endpoint.is(endpoints) {
@@ -46,8 +46,8 @@ func body(endpoints string, do func(body *node)) change {
 	}
 }
 
-// in applies f to members of all rows or entities in the replies of some endpoints. The argument keys contains the keys
-// of the members, separated by spaces.
+// in returns a change that calls f for members of all rows or entities in replies of the given endpoints. The argument
+// keys contains the keys of the members, separated by spaces.
 func in(endpoints string, keys string, f form) change {
 	return func(x *exchange, body *node) *node {
 		if x.endpoint.is(endpoints) {
@@ -61,7 +61,7 @@ func in(endpoints string, keys string, f form) change {
 	}
 }
 
-// replaceBody replaces the bodies of the replies of some endpoints by a JSON text.
+// replaceBody returns a change that replaces the bodies of replies of the given endpoints by raw, a JSON text.
 func replaceBody(endpoints string, raw string) change {
 	return func(x *exchange, body *node) *node {
 		if x.endpoint.is(endpoints) {
@@ -71,25 +71,27 @@ func replaceBody(endpoints string, raw string) change {
 	}
 }
 
-// value applies a function to the value of a member, unless the member is missing or null.
+// value returns a form that replaces the value of a member by the result of to. A member that is missing or null is
+// left alone.
 func value(to func(v *node) *node) form {
 	return func(object *node, key string) { object.Edit(key, to) }
 }
 
-// words applies a function to the text of a member, unless the member is missing or null.
+// words returns a form that replaces the text of a member by the result of to. A member that is missing or null is left
+// alone.
 func words(to func(s string) string) form {
 	return value(func(v *node) *node { return text(to(v.Text())) })
 }
 
-// put sets the value of a member to a JSON text.
+// put returns a form that sets the value of a member to raw, a JSON text.
 func put(raw string) form { return func(object *node, key string) { object.Set(key, leaf(raw)) } }
 
-// renamed gives a member another key.
+// renamed returns a form that gives a member the key to.
 func renamed(to string) form { return func(object *node, key string) { object.Rename(key, to) } }
 
 func drop(object *node, key string) { object.Drop(key) }
 
-// ifNull applies f only to members that are null.
+// ifNull returns a form that applies f only to members that are null.
 func ifNull(f form) form {
 	return func(object *node, key string) {
 		if v := object.Get(key); v != nil && v.Raw == "null" {

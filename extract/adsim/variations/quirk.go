@@ -19,15 +19,15 @@ import (
 )
 
 // Quirk is a plausible variation of the service: a behavior that the service's description does not specify, or that
-// services of this kind show despite their descriptions. Unlike a [wire.Fault], which strikes selected requests, a
-// quirk that is set affects all reads. A quirk does not affect writes.
+// services of this kind show despite their descriptions. A [wire.Fault] affects selected requests; an active quirk
+// affects every read of its kind. A quirk does not affect writes.
 //
 // Most quirks change a reply after the service has made the reply, so that quirks combine with each other and with
 // faults.
 type Quirk struct {
 	Name string
 	Doc  string // one line
-	// Report and API are set for the interfaces that the quirk affects.
+	// Report is true if the quirk affects the report, and API if it affects the advertiser API.
 	Report bool
 	API    bool
 
@@ -90,7 +90,7 @@ func (a *ActiveQuirks) list() []Quirk {
 // the reply, for example "campaigns" (a list) or "campaign". For all other requests it is "".
 type endpoint string
 
-// Endpoints, and lists of them separated by spaces.
+// The endpoints, and lists of endpoints that are separated by spaces.
 const (
 	ofDays      = "days"   // the report with creatives and the column date
 	ofTotals    = "totals" // the report without creatives: sums
@@ -118,7 +118,7 @@ type exchange struct {
 	accounts []*advertiser.API
 	now      time.Time
 	today    clock.Day
-	request  *http.Request // as the service will see it
+	request  *http.Request // the request after quirks have changed it
 	views    []report.View // views that quirks have added, for the report to apply
 	endpoint endpoint
 }
@@ -176,7 +176,7 @@ func (x *exchange) oneDay() (clock.Day, bool) {
 	return d, ok && x.param("start_date") == x.param("end_date")
 }
 
-// times increments a counter and returns its new value.
+// times increments the counter with the name what and returns its new value.
 func (x *exchange) times(what string) int {
 	a := x.quirks
 	a.mu.Lock()

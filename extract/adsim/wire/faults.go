@@ -21,47 +21,55 @@ import (
 type Kind string
 
 // Kinds that replace the reply. The status of the new reply is Fault.Status, or 200 if Fault.Status is 0. In the
-// comments on kinds, names with a capital letter are fields of [Fault]; "(0: half)" is the meaning of a field that is
-// 0.
+// comments on kinds, "(0: half)" is the meaning of a field that is 0.
 const (
-	Status Kind = "status" // Status with the service's error body, and with RetryAfter and Location as headers
+	Status Kind = "status" // an error of the service, with the headers Fault.RetryAfter and Fault.Location
 	HTML   Kind = "html"   // an HTML page
-	Body   Kind = "body"   // Value as the body
+	Body   Kind = "body"   // the body is Fault.Value
 )
 
 // Kinds that strike while the reply is sent.
 const (
-	// Cut sends After bytes (0: half, -1: none), then closes the connection. With Chunked, the reply has no
-	// Content-Length.
-	Cut      Kind = "cut"
-	Reset    Kind = "reset"    // After bytes (0: not even a header), then a TCP reset
-	Stall    Kind = "stall"    // the header and After bytes, then a pause of For (0: until the client disconnects)
-	Hang     Kind = "hang"     // a pause of For before the header (0: until the client disconnects)
-	Slow     Kind = "slow"     // After bytes (0: 1) at a time, with pauses of For (0: 10ms)
-	Trailing Kind = "trailing" // Value is appended to the body (empty: a second object)
+	// Cut sends Fault.After bytes of the body (0: half, -1: none), then closes the connection. With Fault.Chunked, the
+	// reply has no Content-Length.
+	Cut Kind = "cut"
+	// Reset sends the header and Fault.After bytes of the body (0: not even the header), then a TCP reset.
+	Reset Kind = "reset"
+	// Stall sends the header and Fault.After bytes of the body, then pauses for the duration Fault.For (0: until the
+	// client disconnects).
+	Stall Kind = "stall"
+	// Hang pauses before the header, for the duration Fault.For (0: until the client disconnects).
+	Hang Kind = "hang"
+	// Slow sends the body in parts of Fault.After bytes (0: 1), with pauses of Fault.For (0: 10ms).
+	Slow     Kind = "slow"
+	Trailing Kind = "trailing" // Fault.Value (empty: a second JSON object) follows the body
 )
 
 // Kinds that change a page of the report. They also change replies of the advertiser API: there, a row is an entry of a
-// list or the single object of the reply, and total_rows is total. A Column such as "audience.country" names a key of
-// an inner object.
+// list or the single object of the reply, and total_rows is total. If Fault.Column contains a dot, for example
+// "audience.country", it names a key of an inner object.
 const (
-	// Shift lets the page begin Rows (0: 1) rows too early, as if rows had been inserted since the previous page was
-	// read. A negative number skips rows.
+	// Shift lets the page begin too early, by Fault.Rows rows (0: 1), as if rows had been inserted since the previous
+	// page was read. A negative number skips rows.
 	Shift    Kind = "shift"
-	Total    Kind = "total"    // Delta (0: 1) is added to total_rows
-	Truncate Kind = "truncate" // the result ends after Rows rows, and claims to be complete
-	Drop     Kind = "drop"     // Rows (0: 1) rows are missing, beginning at Row
-	// Duplicate adds Rows (0: 1) copies of the row at index Row. With Other, the copies have other measures. With
-	// InPlace, the copies replace adjacent rows.
-	Duplicate    Kind = "duplicate"
-	WrongType    Kind = "wrongtype"    // Column of Row is the JSON text Value (empty: "12.50")
-	ExtraKey     Kind = "extrakey"     // Row has an additional key Column (empty: unknown_key) with the JSON text Value
-	RepeatKey    Kind = "repeatkey"    // Row has the key Column twice, the second time with the JSON text Value
-	MissingKey   Kind = "missingkey"   // Row lacks the key Column
-	OtherDay     Kind = "otherday"     // Row has the date Value (empty: the day before)
+	Total    Kind = "total"    // total_rows is too large by Fault.Delta (0: 1)
+	Truncate Kind = "truncate" // the result ends after Fault.Rows rows, and claims to be complete
+	Drop     Kind = "drop"     // Fault.Rows rows (0: 1) are missing, beginning at index Fault.Row
+	// Duplicate adds copies of the row at index Fault.Row: Fault.Rows copies (0: 1). With Fault.Other, the copies have
+	// other measures. With Fault.InPlace, the copies replace adjacent rows.
+	Duplicate Kind = "duplicate"
+	// WrongType replaces the value of Fault.Column in the row Fault.Row by the JSON text Fault.Value (empty: "12.50").
+	WrongType Kind = "wrongtype"
+	// ExtraKey adds the key Fault.Column (empty: unknown_key) with the JSON text Fault.Value to the row Fault.Row.
+	ExtraKey Kind = "extrakey"
+	// RepeatKey repeats the key Fault.Column in the row Fault.Row; its second value is the JSON text Fault.Value.
+	RepeatKey  Kind = "repeatkey"
+	MissingKey Kind = "missingkey" // the row Fault.Row lacks the key Fault.Column
+	// OtherDay replaces the date of the row Fault.Row by Fault.Value (empty: the day before).
+	OtherDay     Kind = "otherday"
 	NoPagination Kind = "nopagination" // the reply has no pagination, as before April 2026
-	// Top sets the key Column to the JSON text Value: in the pagination if the pagination has that key, else at the top
-	// of the reply.
+	// Top sets the key Fault.Column to the JSON text Fault.Value: in the pagination if the pagination has that key,
+	// else at the top of the reply.
 	Top Kind = "top"
 )
 
@@ -104,7 +112,7 @@ type Fault struct {
 	// means all rows.
 	Row     int
 	Rows    int
-	Delta   int // the number that Shift and Total add to total_rows
+	Delta   int // for Shift and Total: the number to add to total_rows
 	Other   bool
 	InPlace bool
 	Column  string
@@ -218,7 +226,7 @@ func (f *Fault) Replaces() bool {
 
 func orOne(n int) int { return cmp.Or(n, 1) }
 
-// From returns the index of a page's first row, given its index without the fault.
+// From returns the index at which a page begins. Without the fault Shift, that is the argument from.
 func (f *Fault) From(from int) int {
 	if f.Is(Shift) {
 		return max(0, from-orOne(f.Rows))
@@ -289,7 +297,7 @@ func listIn(body *tree.Node) *tree.Node {
 	return tree.List(body)
 }
 
-// hurtRows removes rows, or adds copies of a row.
+// hurtRows removes rows (Drop), or adds copies of a row (Duplicate).
 func (f *Fault) hurtRows(rows []*tree.Node) []*tree.Node {
 	if len(rows) == 0 {
 		return rows

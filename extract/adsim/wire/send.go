@@ -52,10 +52,10 @@ func Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Reply, f *F
 	}
 }
 
-// cuts reports whether the fault strikes after a part of the body has been sent.
+// cuts reports whether the fault interrupts the reply after a part of the body.
 func (f *Fault) cuts() bool { return f.Is(Cut) || f.Is(Reset) || f.Is(Stall) }
 
-// sent returns how many bytes of a body are sent before the fault strikes.
+// sent returns how many of the body's size bytes are sent before the fault strikes.
 func (f *Fault) sent(size int) int {
 	switch {
 	case !f.cuts():

@@ -20,13 +20,13 @@ func Transport(h http.Handler) http.RoundTripper {
 		accept := make(onePipe, 1)
 		accept <- pipe{server, wasReset}
 		close(accept)
-		go func() { _ = http.Serve(accept, h) }() // returns after the one Accept; the connection stays open
+		go func() { _ = http.Serve(accept, h) }() // Serve returns after accepting the one connection, which stays open
 		return pipe{client, wasReset}, nil
 	}
 	return &http.Transport{DialContext: dial, DialTLSContext: dial, DisableKeepAlives: true, DisableCompression: true}
 }
 
-// pipe is one end of an in-process connection that can simulate a TCP reset.
+// pipe is one end of an in-process connection. Its method reset simulates a TCP reset.
 type pipe struct {
 	net.Conn
 	wasReset *atomic.Bool

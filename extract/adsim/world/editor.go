@@ -16,7 +16,7 @@ import (
 // Editor adds one change to the earlier changes of an account.
 type Editor struct {
 	*World
-	St      *ledger.State   // now, with Next as its changes
+	St      *ledger.State   // state of the account now, with Next as its changes
 	Next    *ledger.Changes // the earlier changes and the new one
 	touched map[string]bool // IDs of changed campaigns
 }
@@ -40,8 +40,8 @@ func (e *Editor) OfCreative(id string) *ledger.CreativeChanges {
 	return &changes
 }
 
-// firstMade is the number in the ID of the first campaign that a change creates in the first account. Generated
-// campaigns have smaller numbers.
+// firstMade is the lowest number in the IDs of campaigns that changes create in the first account. Generated campaigns
+// have lower numbers.
 const firstMade = 9_000_000_001
 
 // NewCampaign adds a campaign without any settings.

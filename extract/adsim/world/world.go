@@ -17,7 +17,7 @@ import (
 // World holds one account: the generated account, the changes made to it, and the clock.
 type World struct {
 	Cfg       config.Config
-	firstMade int // number in the ID of the first campaign that a change creates
+	firstMade int // lowest number in the IDs of campaigns that changes create
 	Zone      *time.Location
 	Clock     *clock.Clock
 	Account   *market.Account
@@ -29,7 +29,7 @@ type World struct {
 	version     uint64    // number of restatements
 	overlays    map[clock.Day]*ledger.Overlay
 	changes     *ledger.Changes
-	balanceRead time.Time // instant of the last request for a fresh balance
+	balanceRead time.Time // when a fresh balance was last requested
 }
 
 // New makes the index-th account of a service. The defaults of cfg must be set.
@@ -65,7 +65,7 @@ func Same(x, y string) bool { return subtle.ConstantTimeCompare([]byte(x), []byt
 // Snapshot returns the state as of now. It reads the clock once.
 func (s *World) Snapshot() ledger.State { return s.StateAt(s.Clock.Now()) }
 
-// StateAt returns the present state as of the given instant, which the caller has read from the clock.
+// StateAt returns the state of the account at now, which must be the time of the clock.
 func (s *World) StateAt(now time.Time) ledger.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
