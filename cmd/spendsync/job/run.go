@@ -9,7 +9,7 @@ import (
 	"spendsync/schema"
 )
 
-// run holds the results of a run, to be published and reported.
+// run collects what a sync or backfill has read, until it is published and reported.
 type run struct {
 	s     *session
 	key   *future[keyProof] // nil until the days are read
@@ -23,24 +23,24 @@ type run struct {
 	stagedDays  []schema.Date          // days with staged rows
 	waiting     map[schema.Date]string // see [copiedDay]
 	parts       []load.StagedChange    // the staged days
-	unreachable schema.Date            // the latest day beyond the service's reach; 0: none
-	quarantined int                    // days in quarantine because their replies do not prove them
-	withheld    int                    // days in quarantine because their account is not proven
+	unreachable schema.Date            // the latest day that the service refused as too old; 0: none
+	quarantined int                    // days whose replies were stored because they do not prove the day
+	withheld    int                    // days whose replies were stored because they may be another account's
 	diff        history.Diff
 	rows        int64
 	reach       int         // [manifest.Account.Reach] after this run
-	first       schema.Date // first day of an account younger than the reach; 0: not known
+	first       schema.Date // first day of an account that is younger than the report's 32 days; 0: not known
 
-	proofs       []string          // evidence of the identity of the account
-	undecided    []schema.Date     // days out of reach whose replies in quarantine may belong to the account
+	proofs       []string          // sentences about what proves the account's identity
+	undecided    []schema.Date     // old days that may still be proven by their replies in quarantine
 	settings     *settings         // nil until the settings are read
 	settingsPart load.StagedChange // the staged settings
-	settingsErr  error             // why no settings are published; nil: settings are published, or the run reads none
+	settingsErr  error             // why no settings are published; nil: they are, or none were read
 	newVersions  int64             // of settings
 	preview      load.Preview      // of the generation to publish
 }
 
-// sumUp adds the results of the days to the run.
+// sumUp copies the results of the single days into the run, and adds findings for the days that failed.
 func (r *run) sumUp(c *copiedDays) {
 	r.tally.planned, r.tally.stopped = len(c.planned), c.stopped
 	r.waiting, r.reach = map[schema.Date]string{}, reachAfter(r.s.storedAccount().Reach, c.days)
@@ -98,7 +98,7 @@ func (r *run) add(d *copiedDay) {
 	}
 }
 
-// addQuarantined adds days that were proven by their replies in quarantine.
+// addQuarantined adds days that the service no longer has and that their stored replies have now proven.
 func (r *run) addQuarantined(days []quarantinedDay) {
 	at := schema.InstantOf(r.s.Now())
 	for _, d := range days {
@@ -138,6 +138,6 @@ func addStats(a, b extract.Stats) extract.Stats {
 	}
 }
 
-// since returns the first day that the run could have read: a service may reach less far than it states. Earlier days
-// count as lost only if the account has coverage of them.
+// since returns the first day that this run could have read. It is later than the plan's first day if the service
+// refused days as too old. Days before it count as lost only if the coverage of the account includes them.
 func (r *run) since() schema.Date { return max(r.s.plan.Reach, r.unreachable+1) }

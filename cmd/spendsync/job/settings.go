@@ -16,43 +16,43 @@ import (
 	"spendsync/transform"
 )
 
-// settings is the result of reading the settings in one run. lines and findings record what could not be read.
+// settings has all that one run has read of the settings. The fields lines and findings record what could not be read.
 type settings struct {
 	since, at schema.Instant // when the reading started and ended
-	err       error          // why no settings may be published; nil: they may be
+	err       error          // why none of the settings may be published; nil: they may be
 
 	listing   extract.Listing
 	campaigns map[string]*readCampaign   // by ID
-	notThere  map[string]bool            // campaigns and creatives for which the service answers not_found
+	notThere  map[string]bool            // IDs of campaigns and creatives for which the service answers not_found
 	rows      map[string]any             // readings by table, see readingsOf
 	money     *accountRead               // balance and limits; nil: not read
 	reported  []transform.ReportCreative // creatives that the report names
-	readKeys  map[string]map[string]bool // by stream: the keys whose values were read
-	looked    map[[2]string]bool         // by type and ID, as in ops.entity_read: requested entities
-	unlisted  map[string][]string        // by kind: entities that the service has and a complete list lacks
+	readKeys  map[string]map[string]bool // by stream, for example "campaign": the JSON keys that were decoded
+	looked    map[[2]string]bool         // requested entities, by their type and ID in ops.entity_read
+	unlisted  map[string][]string        // by kind: entities that a complete list lacks, but that the service has
 
 	// Set once the settings are staged:
-	unread      []string              // fields whose stored values are kept
-	words       []string              // fields with a value that the description does not list
+	unread      []string              // fields without a usable value in the reply; stored values are kept
+	words       []string              // fields with a value that is not in the service's description
 	undescribed []schema.UnknownField // keys without a column
 
 	lines    []schema.EntityRead // for ops.entity_read
 	findings []finding
 
-	rulesDiffer []string // campaigns whose rules of sources differ from the stored ones, sorted
+	rulesDiffer []string // campaigns whose source rules differ from the stored ones, sorted
 
-	skipped int      // settled campaigns that were not read
-	left    int      // campaigns that the budget did not reach
-	overdue []string // campaigns counted in left that no run has read for a day or longer
+	skipped int      // campaigns not read because they are archived and were read in full before
+	left    int      // campaigns left to the next run, because the time for the settings is over
+	overdue []string // campaigns counted in left whose last reading is a day ago or longer
 }
 
-// readCampaign is the state of reading one campaign.
+// readCampaign records how far one run has read one campaign.
 type readCampaign struct {
 	isListed  bool // the key's list contains it
-	isSettled bool // archived and read, now or before
+	isSettled bool // archived and read in full, in this run or before
 
-	whole map[string]bool // parts that were read in full, as in the table of readings
-	rules []sourceRule    // of its sources; nil: not read
+	whole map[string]bool // names of the parts that this run has read in full, see campaignPart
+	rules []sourceRule    // source rules; nil: not read
 }
 
 func newSettings() *settings {
@@ -60,7 +60,7 @@ func newSettings() *settings {
 		readKeys: map[string]map[string]bool{}, looked: map[[2]string]bool{}, unlisted: map[string][]string{}}
 }
 
-// readingsOf returns the readings of a table's entities, by ID.
+// readingsOf returns what this run has read of a table's entities, by ID. Callers may add to the map.
 func readingsOf[R any](s *settings, t schema.TableOf[R]) map[string]*reading[R] {
 	if s.rows[t.Name] == nil {
 		s.rows[t.Name] = map[string]*reading[R]{}
@@ -68,7 +68,7 @@ func readingsOf[R any](s *settings, t schema.TableOf[R]) map[string]*reading[R] 
 	return s.rows[t.Name].(map[string]*reading[R])
 }
 
-// campaign returns the state of a campaign. It adds a new state if there is none.
+// campaign returns how far a campaign has been read. If nothing is recorded yet, it adds an empty record.
 func (s *settings) campaign(id string) *readCampaign {
 	if s.campaigns[id] == nil {
 		s.campaigns[id] = &readCampaign{whole: map[string]bool{}}
@@ -76,7 +76,7 @@ func (s *settings) campaign(id string) *readCampaign {
 	return s.campaigns[id]
 }
 
-// addKeys records the keys whose values were read.
+// addKeys records which JSON keys of a stream were decoded. All other keys have no column.
 func (s *settings) addKeys(stream string, reading transform.Decoded) {
 	if s.readKeys[stream] == nil {
 		s.readKeys[stream] = map[string]bool{}
@@ -86,8 +86,8 @@ func (s *settings) addKeys(stream string, reading transform.Decoded) {
 	}
 }
 
-// unreadSightings returns the entities and fields of the settings that could not be read. Entities that the run did not
-// request keep their earlier lines.
+// unreadSightings returns the entities and fields that could not be read, for ops.entity_read. They replace the stored
+// lines of all entities that this run has requested; other entities keep their lines.
 func (s *settings) unreadSightings() *manifest.Sightings[schema.EntityRead] {
 	return &manifest.Sightings[schema.EntityRead]{Rows: s.lines, Looked: func(row *schema.EntityRead) bool {
 		return row.EntityType == "listing" || row.EntityType == "account" || s.looked[[2]string{row.EntityType,
@@ -95,7 +95,7 @@ func (s *settings) unreadSightings() *manifest.Sightings[schema.EntityRead] {
 	}}
 }
 
-// release drops the rows once they are staged, to free memory.
+// release frees the memory of rows that are staged. The rows of campaigns stay, because they are counted later.
 func (s *settings) release() {
 	for _, c := range s.campaigns {
 		c.rules = nil
@@ -104,8 +104,8 @@ func (s *settings) release() {
 	maps.DeleteFunc(s.rows, func(table string, _ any) bool { return table != schema.CampaignHistory.Name })
 }
 
-// readAny reports whether enough was read to publish the settings without the report: at least one campaign or, unless
-// the run was stopped, a complete listing.
+// readAny reports whether enough was read to publish the settings alone, if no day can be published: at least one
+// campaign or, unless a signal stopped the run, a complete list of campaigns.
 func (s *settings) readAny(stopped bool) bool {
 	return s.listing.Complete && !stopped || s.campaignsRead() > 0
 }
@@ -113,8 +113,9 @@ func (s *settings) readAny(stopped bool) bool {
 // campaignsRead returns the number of campaigns read.
 func (s *settings) campaignsRead() int { return len(readingsOf(s, schema.CampaignHistory)) }
 
-// sentence describes the settings that were read, the unread fields, and the fields with unknown values. It is empty if
-// no settings were read. The parameter before has the stored unread fields, the oldest first.
+// sentence returns the part of the run's message about the settings: how much was read, which fields are unread, and
+// which have unknown values. It is empty if s is nil. The parameter before has the fields that were unread before this
+// run, the oldest first.
 func (s *settings) sentence(newVersions int64, before []schema.EntityRead) (text string) {
 	if s == nil {
 		return ""
@@ -139,14 +140,14 @@ func (s *settings) sentence(newVersions int64, before []schema.EntityRead) (text
 	return text
 }
 
-// isUnreadAgain reports whether a stored unread field is unread in this run, too.
+// isUnreadAgain reports whether a field that was unread before this run is still unread.
 func (s *settings) isUnreadAgain(before schema.EntityRead) bool {
 	return before.Field != "" && slices.ContainsFunc(s.lines, func(now schema.EntityRead) bool {
 		return now.EntityType == before.EntityType && now.EntityID == before.EntityID && now.Field == before.Field
 	})
 }
 
-// settingsReader reads the settings concurrently into a value.
+// settingsReader reads the settings in several goroutines, and collects the results in the field settings.
 type settingsReader struct {
 	s             *session
 	list          *future[campaignList]
@@ -155,18 +156,18 @@ type settingsReader struct {
 	stored        storedCampaigns  // before this run
 	confirmed     history.Readings // before this run
 
-	knownCreatives map[string]bool // creatives that the advertiser API described before this run
+	knownCreatives map[string]bool // creatives that the advertiser API returned before this run
 
 	mu       sync.Mutex // guards the fields below
 	settings *settings
 }
 
-// context returns the column values that are not in the replies.
+// context returns the values of columns that no reply contains, such as the account.
 func (n *settingsReader) context() transform.SettingsContext {
 	return transform.SettingsContext{Account: n.s.Account, RunID: n.s.RunID, Service: n.s.Service}
 }
 
-// look records that an entity was requested, so that its earlier lines in ops.entity_read end.
+// look records that an entity was requested. Its older lines in ops.entity_read are then deleted.
 func (n *settingsReader) look(kind, id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -181,13 +182,13 @@ func (n *settingsReader) line(kind, id, state string, err error) {
 		EntityID: id, ReadState: state, Message: schema.Some(err.Error())})
 }
 
-// fail records something that could not be read. It ignores reads canceled by a signal or by the budget: the next run
-// repeats them.
+// fail adds a line to ops.entity_read and a finding about something that could not be read. It ignores canceled reads:
+// a signal, or the time limit for the settings, has ended them, and the next run repeats them.
 func (n *settingsReader) fail(kind, id, state string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
-	extract.ReleaseReply(err) // the error may be held until the run ends
+	extract.ReleaseReply(err) // frees the reply's memory: the finding keeps the error until the run ends
 	n.line(kind, id, state, err)
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -18,13 +18,13 @@ import (
 	"spendsync/transform"
 )
 
-// settingsReaders is how many campaigns are read at the same time. The rate limit of the key decides the speed, not
-// this number.
+// settingsReaders is how many campaigns are read at the same time. It does not decide the speed: the rate limit of the
+// API key does.
 const settingsReaders = 4
 
-// beginSettings starts to read the settings in the background, once the key's account is proven. The function wait
-// returns the settings when they are read. Its parameter is the number of campaigns that are proven to belong to the
-// account. The caller must complete proven before it calls wait.
+// beginSettings starts to read the settings in the background. The reading begins once the account of the API key is
+// proven. The result is a function that waits until all settings are read. Its parameter is the number of campaigns
+// that are known to be the account's. The caller must set the future proven before it calls the function.
 func beginSettings(ctx context.Context, r *session, key *future[keyProof], proven *future[provenReport]) (
 	wait func(campaigns int) *settings) {
 	n := &settingsReader{s: r, settledBefore: r.store.Account().SettledCampaigns(), budget: r.newBudget(),
@@ -37,7 +37,7 @@ func beginSettings(ctx context.Context, r *session, key *future[keyProof], prove
 		if n.settings.err = p.err; p.err == nil {
 			n.list = p.list
 			if n.stored = p.stored; r.trial != nil {
-				n.stored = nil // a trial does not request campaigns that the list lacks
+				n.stored = nil // a trial requests no campaigns besides the listed ones
 			}
 			n.readAll(ctx, p, proven)
 		}
@@ -51,7 +51,7 @@ func beginSettings(ctx context.Context, r *session, key *future[keyProof], prove
 	}
 }
 
-// readAll reads all settings. Failures are recorded.
+// readAll reads the balance, the limits and all campaigns. It records what could not be read.
 func (n *settingsReader) readAll(ctx context.Context, key keyProof, proven *future[provenReport]) {
 	var account sync.WaitGroup
 	account.Go(func() { n.settings.money = readAccount(ctx, n, key) })
@@ -71,8 +71,8 @@ func (n *settingsReader) readAll(ctx context.Context, key keyProof, proven *futu
 	n.settings.at = schema.InstantOf(n.s.Now())
 }
 
-// readSettings reads every campaign that may have changed, until the budget is used up. Failures are recorded; the
-// other campaigns are still read, unless the key is refused.
+// readSettings reads every campaign that may have changed, until the time for the settings is over. If a campaign
+// cannot be read, that is recorded, and the others are still read, unless the service refuses the API key.
 func (n *settingsReader) readSettings(ctx context.Context, proven *future[provenReport]) (err error) {
 	list := n.list.wait()
 	n.settings.since, n.settings.listing = schema.InstantOf(n.s.clock.at(list.began)), list.listing
@@ -99,7 +99,8 @@ func (n *settingsReader) readSettings(ctx context.Context, proven *future[proven
 	return nil
 }
 
-// readCampaigns reads some campaigns, until the budget is used up.
+// readCampaigns reads the given campaigns. The campaigns that it does not reach within the time for the settings are
+// left to the next run.
 func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 	bar := n.s.progress("campaigns", len(due), n.s.API)
 	g, gctx := errgroup.WithContext(ctx)
@@ -113,7 +114,7 @@ func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 			err := n.readCampaign(gctx, c)
 			bar.Step()
 			if n.isKeyRefused(gctx, err) {
-				return err // the other campaigns would fail, too
+				return err // the key is refused, so all other campaigns would fail, too
 			}
 			if errors.Is(err, context.Canceled) {
 				n.leave(c)
@@ -125,8 +126,8 @@ func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 	bar.Done()
 }
 
-// isKeyRefused reports whether an error means that the service refuses the API key for every question. Then it also
-// refuses the question for the key's account.
+// isKeyRefused reports whether the service refuses the API key itself. If a request was refused, it asks for the key's
+// account: if that is refused, too, the key is the cause.
 func (n *settingsReader) isKeyRefused(ctx context.Context, err error) bool {
 	if errors.Is(err, extract.ErrAuth) {
 		_, err = n.s.API.Me(ctx)
@@ -134,13 +135,13 @@ func (n *settingsReader) isKeyRefused(ctx context.Context, err error) bool {
 	return errors.Is(err, extract.ErrAuth)
 }
 
-// readCampaign reads the parts of one campaign. If a part fails, the other parts are still read.
+// readCampaign reads all parts of one campaign. If one part fails, the others are still read.
 func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error {
 	var failed error
 	for i, p := range campaignParts {
 		err := n.readPart(ctx, p, c)
 		if i == 0 && errors.Is(err, extract.ErrNotFound) && !n.stored[c.ID] {
-			return nil // listed but not found by its ID, so the campaign may belong to another account
+			return nil // a new campaign that is listed but not found by its ID may be another account's
 		}
 		failed = errors.Join(failed, err)
 	}
@@ -151,12 +152,12 @@ func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error 
 	}
 	read := readingsOf(n.settings, schema.CampaignHistory)[c.ID]
 	mode := readingsOf(n.settings, schema.SourceModeHistory)[c.ID]
-	withheld := len(read.Withheld)+len(mode.Withheld) > 0 // these fields may be readable next time
+	withheld := len(read.Withheld)+len(mode.Withheld) > 0 // the next run asks for these again
 	n.settings.campaign(c.ID).isSettled = !withheld && read.row.Status == schema.Some("archived")
 	return nil
 }
 
-// readPart requests a part of a campaign, and decodes its entities.
+// readPart requests one part of a campaign, such as its creatives, and decodes the entities in the reply.
 func (n *settingsReader) readPart(ctx context.Context, p campaignPart, c dueCampaign) error {
 	listing, err := p.ask(ctx, n.s.API, c)
 	n.look(p.name, c.ID)
@@ -181,8 +182,8 @@ func (n *settingsReader) readPart(ctx context.Context, p campaignPart, c dueCamp
 	return err
 }
 
-// readReportCreatives adds the report's creatives to the settings. They have the addresses of the images, and include
-// creatives that only the report names.
+// readReportCreatives adds the report's list of creatives to the settings. Only this list has the addresses of the
+// images. It may have creatives that the advertiser API does not show.
 func (n *settingsReader) readReportCreatives() {
 	l := n.s.labels()
 	if l.err != nil {
@@ -195,15 +196,16 @@ func (n *settingsReader) readReportCreatives() {
 	n.settings.reported = slices.Clone(l.lines)
 }
 
-// dueCampaign is a campaign to read.
+// dueCampaign is a campaign that a run is going to read.
 type dueCampaign struct {
-	extract.Entity                 // from the list; has only an ID if the list lacks it
-	own            *extract.Entity // the reply about the campaign alone; nil: not yet requested
-	confirmed      schema.Instant  // when it was last read in full, or 0
+	extract.Entity                 // its entry in the key's list; only the ID if it is not listed
+	own            *extract.Entity // its own reply; nil: not yet requested
+	confirmed      schema.Instant  // when the campaign was last confirmed; 0: never
 }
 
-// due returns the listed campaigns that may have changed: all but settled campaigns, which are archived and were read
-// in full. Campaigns confirmed longest ago come first. In a trial it returns the first campaign of each status.
+// due returns the listed campaigns that this run reads. It skips archived campaigns that were already read in full,
+// unless this is a full run. The campaign whose last confirmation is oldest comes first. A trial reads only the first
+// campaign of each status.
 func (n *settingsReader) due() (due []dueCampaign) {
 	for _, e := range n.settings.listing.Entities {
 		c := n.settings.campaign(e.ID)
@@ -237,8 +239,8 @@ func (n *settingsReader) due() (due []dueCampaign) {
 // mostTried is how many campaigns a trial reads at most.
 const mostTried = 8
 
-// leave counts a campaign as left to the next run if the budget is used up. Other reasons for not reading the campaign
-// are recorded already.
+// leave counts a campaign as left to the next run, if the time for the settings is over. If the campaign was not read
+// for another reason, that is recorded already.
 func (n *settingsReader) leave(c dueCampaign) {
 	if !n.budget.spent() {
 		return
@@ -247,7 +249,7 @@ func (n *settingsReader) leave(c dueCampaign) {
 	defer n.mu.Unlock()
 	n.settings.left++
 	since, first := c.confirmed.Time(), n.s.store.Account().Since
-	if c.confirmed == 0 { // never read: count from the account's first run
+	if c.confirmed == 0 { // never read: the wait began with the account's first run
 		since = (first + schema.ReachDays).Start()
 	}
 	if first != 0 && n.s.Now().Sub(since) >= overdueAfter {
@@ -255,7 +257,8 @@ func (n *settingsReader) leave(c dueCampaign) {
 	}
 }
 
-// judge adds the findings that also depend on the days.
+// judge adds the findings about the lists of entities and about campaigns that were not reached. It runs after the days
+// are read, because they show how many campaigns the account has.
 func (n *settingsReader) judge(campaigns int) {
 	l := &n.settings.listing
 	if l.Complete && len(l.Entities) == 0 && campaigns > 0 {

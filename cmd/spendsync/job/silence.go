@@ -11,31 +11,31 @@ import (
 	"spendsync/schema"
 )
 
-// emptyDays are the days on which a run read no delivery, with the evidence from the run and the store. A day on which
-// the report only lists creatives without delivery is as empty as a day without a row: a service that has lost its
-// numbers still lists the creatives.
+// emptyDays has the days on which a run read no delivery, and what speaks for and against them. A day whose rows are
+// all without delivery is as empty as a day without rows: if a service loses its numbers, it still lists the creatives.
 //
-// The emptiness is proven if other days have delivery, which shows that the report works, or if the account rests. An
-// account rests if the preceding days are empty, too, or if nothing is stored and the report lists creatives. Two facts
-// refute the emptiness: a day with stored delivery came back empty without proof, or the last eight days have less than
-// half of a week's spend at the account's average. If the account never had delivery, a person may accept that the
-// account rests, whatever the average.
+// The report is believed if other days have delivery, because then it works, or if the account rests: it delivers
+// nothing at present. An account counts as resting if the latest stored days are empty, too, or if no delivery was ever
+// stored and the report lists creatives. The report is not believed in two cases: a day with stored delivery came back
+// empty without proof, or today and the eight days before it have less than half of what the account spends in a week,
+// by the average that the service states. If the account never had delivery, a person may accept that it rests,
+// whatever the average.
 type emptyDays struct {
 	days     []schema.Date
-	emptied  []schema.Date             // days with stored delivery that came back empty without proof
-	hasRows  bool                      // the run read delivery on other days
+	emptied  []schema.Date             // days with stored delivery whose new read has none and is not proven
+	hasRows  bool                      // the run read delivery on at least one day
 	isListed bool                      // the run read rows of creatives without delivery
 	isStored bool                      // delivery is stored
-	rests    bool                      // a person has accepted that an account without delivery rests
-	rested   bool                      // the latest stored days before today are empty
-	week     schema.Null[schema.Money] // spend of the last eight days; NULL: a day is not known
-	average  schema.Null[schema.Money] // daily spend of the account, as the service states it
+	rests    bool                      // a person has accepted that the account delivers nothing
+	rested   bool                      // the two latest stored days before today have no delivery
+	week     schema.Null[schema.Money] // spend of today and the eight days before; NULL: a day is not known
+	average  schema.Null[schema.Money] // average daily spend, as the service states it
 }
 
-// emptyReport is the name of the note about an account that never had delivery.
+// emptyReport is the name of a note: the report has no delivery, and none was ever stored. A person may accept it.
 const emptyReport = "report.empty"
 
-// silence returns why the empty days are not proven to be empty; an empty text means that they are.
+// silence returns why the empty days may be wrong, or "" if they are believed.
 func (e emptyDays) silence() string {
 	switch {
 	case len(e.emptied) > 0 && (len(e.days) > 0 || !e.hasRows):
@@ -59,16 +59,17 @@ func (e emptyDays) silence() string {
 	return "no other day has delivery"
 }
 
-// neverHadRow reports whether no delivery of the account is stored, and this run read none.
+// neverHadRow reports whether no delivery is stored, and this run read none either.
 func (e emptyDays) neverHadRow() bool { return !e.isStored && !e.hasRows }
 
-// sinceAWeek is a number of days that certainly includes the seven days of the account's average spend. restDays is how
-// many stored days without a row show that an account rests.
+// sinceAWeek is how many days before today are compared with the service's average, which is over seven days; one more,
+// because it is not known when the seven days end. restDays is how many of the latest stored days must be empty to show
+// that the account delivers nothing at present.
 const sinceAWeek, restDays = 8, 2
 
-// emptyDays collects the evidence about the empty days of a run.
+// emptyDays collects the empty days of a run, and what speaks for and against them.
 func (c *copiedDays) emptyDays(account *manifest.Account, today schema.Date, s *settings) (e emptyDays) {
-	sums := map[schema.Date]history.Sums{} // of the stored days; a day read in this run replaces its stored sum
+	sums := map[schema.Date]history.Sums{} // by stored day; a day of this run replaces the stored one
 	e.rests = account.Accepts(emptyReport, 0)
 	for day, k := range account.Days {
 		sums[day] = k.Sums
@@ -105,7 +106,7 @@ func (c *copiedDays) emptyDays(account *manifest.Account, today schema.Date, s *
 	return e
 }
 
-// withdrawEmpty removes the empty days from the run if [emptyDays.silence] gives a reason.
+// withdrawEmpty keeps the empty days of this run from being published, if [emptyDays.silence] returns a reason.
 func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 	e := c.emptyDays(r.s.store.Account(), r.s.plan.Today, s)
 	why := e.silence()
@@ -117,7 +118,7 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 		"and %s; silence proves nothing, so what is stored of these days stands", cli.Days(silent), why)}
 	r.s.Log.Warn("the report is silent", "days", len(silent), "why", why)
 	if e.neverHadRow() {
-		// The finding has a note, so that a person can accept that the account rests.
+		// With this note, a person can accept that the account delivers nothing.
 		c.findings = append(c.findings, finding{err: err, severity: remark, notes: []string{emptyReport}})
 	}
 	for _, d := range c.days {

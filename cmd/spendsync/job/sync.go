@@ -11,8 +11,8 @@ import (
 	"spendsync/schema"
 )
 
-// Sync reads and publishes the planned days and the settings. An error means that the run did not start; any other
-// outcome is in the result.
+// Sync reads the planned days and the settings, and publishes them. An error means that the run did not start. How a
+// started run ended is in the result.
 func (j Job) Sync(ctx context.Context) (*Result, error) {
 	plan := func(account *manifest.Account, now time.Time) (Plan, error) {
 		return PlanDays(j.Account, now, account, j.Plan), nil
@@ -20,22 +20,23 @@ func (j Job) Sync(ctx context.Context) (*Result, error) {
 	return j.readAndPublish(ctx, "sync", true, plan, &run{})
 }
 
-// Backfill reads the days of a range again, even if they are stored, and publishes them. The settings stay unchanged.
+// Backfill reads all days of a range, even if they are stored, and publishes them. It does not read the settings.
 func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error) {
 	plan := func(account *manifest.Account, now time.Time) (Plan, error) {
 		return planRange(j.Account, now, account, from, to, j.Plan)
 	}
-	// Refuse an impossible range before the store is opened.
+	// An impossible range is refused without opening the store.
 	if _, err := plan(&manifest.Account{}, j.Now()); err != nil {
 		return nil, err
 	}
 	return j.readAndPublish(ctx, "backfill", false, plan, &run{})
 }
 
-// makePlan makes a plan from an account's coverage at an instant.
+// makePlan decides which days a run reads, from the coverage of an account and the current time.
 type makePlan func(account *manifest.Account, now time.Time) (Plan, error)
 
-// readAndPublish does a run: each phase returns what the next phase needs.
+// readAndPublish is the common part of a sync, a backfill and a trial: it reads, proves and publishes. The parameter r
+// receives the results.
 func (j Job) readAndPublish(ctx context.Context, command string, withSettings bool, plan makePlan, r *run) (*Result,
 	error) {
 	s, err := j.begin(ctx, command)
@@ -44,10 +45,10 @@ func (j Job) readAndPublish(ctx context.Context, command string, withSettings bo
 	}
 	defer s.end()
 	ctx, cancel := context.WithCancel(ctx)
-	defer func() { cancel(); s.asking.Wait() }() // no goroutine of the run outlives it
+	defer func() { cancel(); s.asking.Wait() }() // all goroutines of the run end before it returns
 	publishing, release := outlasting(ctx, j.StopGrace)
 	defer release()
-	proving, endProof := outlasting(ctx, j.StopGrace/2) // leaves the rest of the grace period to the publication
+	proving, endProof := outlasting(ctx, j.StopGrace/2) // the other half of the grace period is for the publication
 	defer endProof()
 	r.s = s
 
@@ -96,7 +97,7 @@ func (j Job) readAndPublish(ctx context.Context, command string, withSettings bo
 	return r.result(row), nil
 }
 
-// refuse returns an error if the run must end before anything is published: its clock is wrong, or its storage has
+// refuse returns an error if the run must end without publishing, because the machine's clock is wrong or the disk
 // failed.
 func (s *session) refuse(days *copiedDays) error {
 	if err := s.checkClock(s.Report); err != nil {

@@ -12,38 +12,38 @@ import (
 	"spendsync/schema"
 )
 
-// Trial is the result of a trial: what a sync of one finished day and of one campaign of each status understood of the
-// service's replies.
+// Trial is the result of a sync into an empty store, of one finished day and of one campaign of each status. It shows
+// how well the service's replies are understood.
 type Trial struct {
 	*Result
 	Day triedDay
 
-	Account string // the account that the key acts on; empty: the service names none
+	Account string // account of the API key; empty: the service names none
 	Me      extract.Entity
-	KeyErr  error // why the key is not proven to belong to the account
+	KeyErr  error // why the key's account is not proven; nil: it is proven
 
 	Listing   extract.Listing       // of campaigns
 	Campaigns int                   // campaigns whose settings were read
 	Unread    []schema.EntityRead   // of the settings
 	Unknown   []schema.UnknownField // keys without a column
 
-	synced *StoredAccount // state stored by earlier syncs; nil: none
+	synced *StoredAccount // what earlier syncs have stored; nil: nothing
 	run    *run
 }
 
-// triedDay is the result of reading one day of the report in a trial.
+// triedDay is the report day that a trial has read.
 type triedDay struct {
 	schema.Step
 	Tried     bool
 	Stored    bool
-	Err       error // why the day is not proven; nil: it is proven, but may belong to another account
+	Err       error // why the day is not proven; if nil, it may still be another account's
 	Spend     schema.Money
 	Campaigns []string // in its rows
 }
 
-// Try syncs one finished day and one campaign of each status into the job's store, which must be empty, and returns
-// what was understood. synced is the state that earlier syncs have stored, with which a sync would compare; nil: none.
-// An error means that the run did not start.
+// Try syncs one finished day and one campaign of each status into the job's store, which must be empty, and returns how
+// well the replies were understood. The parameter synced is what earlier syncs have stored: the replies are compared
+// with it as in a sync. It is nil if nothing is stored. An error means that the run did not start.
 func (j Job) Try(ctx context.Context, synced *StoredAccount) (*Trial, error) {
 	t := &Trial{synced: synced, run: &run{}}
 	if j.trial, j.Own = synced, nil; synced == nil {
@@ -51,7 +51,7 @@ func (j Job) Try(ctx context.Context, synced *StoredAccount) (*Trial, error) {
 	}
 	var err error
 	t.Result, err = j.readAndPublish(ctx, "check", true, func(_ *manifest.Account, now time.Time) (Plan, error) {
-		// Days before the reach of a plan count neither as missing nor as lost.
+		// The plan covers only yesterday and today, so that no earlier day counts as missing or lost.
 		p := Plan{Account: j.Account, Today: schema.DateOf(now), Reach: schema.DateOf(now) - 1}
 		p.add(p.Reach, "tried", &manifest.Account{}, j.Plan.PageSize)
 		return p, nil
@@ -65,7 +65,7 @@ func (j Job) Try(ctx context.Context, synced *StoredAccount) (*Trial, error) {
 	return t, nil
 }
 
-// CampaignIDs returns the campaigns that are stored, listed by the key, or in the day's rows.
+// CampaignIDs returns the campaigns that are stored, in the key's list, or in the report of the tried day.
 func (t *Trial) CampaignIDs() map[string]bool {
 	ids := map[string]bool{}
 	if t.synced != nil {
@@ -82,7 +82,7 @@ func (t *Trial) CampaignIDs() map[string]bool {
 	return ids
 }
 
-// addReport adds the results of the report.
+// addReport adds what the trial has read of the report.
 func (t *Trial) addReport(j Job) {
 	days := t.run.days
 	if days == nil || len(days.days) == 0 {
@@ -102,7 +102,7 @@ func (t *Trial) addReport(j Job) {
 	t.Unknown = t.run.unknown
 }
 
-// addKey adds the account and the campaigns of the key.
+// addKey adds the account and the list of campaigns of the API key.
 func (t *Trial) addKey(j Job) {
 	if t.run.key == nil {
 		return
@@ -114,7 +114,7 @@ func (t *Trial) addKey(j Job) {
 	}
 }
 
-// addSettings adds the results of the settings, if the run got that far.
+// addSettings adds what the trial has read of the settings, if it got that far.
 func (t *Trial) addSettings() {
 	if t.run.settings == nil {
 		return
@@ -129,7 +129,8 @@ func (t *Trial) Lists(campaign string) bool {
 	return slices.ContainsFunc(t.Listing.Entities, func(e extract.Entity) bool { return e.ID == campaign })
 }
 
-// Problems returns the run's message without its first part, which is about the stored data.
+// Problems returns the run's message about problems. It omits the first part of the message, which is about what was
+// published in the trial's own store.
 func (t *Trial) Problems() string {
 	_, problems, _ := strings.Cut(t.run.tally.sentence(t.run.preview, true, ""), "; ")
 	return problems

@@ -12,14 +12,14 @@ import (
 	"spendsync/schema"
 )
 
-// isNoReport reports whether the service answered that it has no report of a day.
+// isNoReport reports whether the service answered that it has no report for the requested day (status 404, 410 or 204).
 func isNoReport(err error) bool {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	return ok && (e.Status == 404 || e.Status == 410 || e.Status == 204)
 }
 
-// copyBefore requests the latest day before the account's first day. Every run does so, because the service may have a
-// report of that day later. If the service has a report of that day, the earlier days are read, too.
+// copyBefore requests one day more than the account has: the day before its first day. The service may have got a
+// report of that day meanwhile. If so, copyBefore also reads the earlier days that the report still covers.
 func (r *dayReader) copyBefore(ctx context.Context, c *copiedDays) error {
 	before, probe := r.s.plan.before, &copiedDays{}
 	if len(before) == 0 {
@@ -41,9 +41,10 @@ func (r *dayReader) copyBefore(ctx context.Context, c *copiedDays) error {
 	return earlier.copyDays(ctx, before[:last], c)
 }
 
-// begins sets the first day of an account that is younger than the report's reach. It skips the leading days for which
-// the service has no report and a control total of 0, if no earlier day is stored and a later day has delivery. The run
-// reports the skipped days once. Later runs request only the latest of them (see copyBefore).
+// begins sets the first day of an account that is younger than the 32 days of the report. It skips the first days of
+// the plan if the service has no report of them and its own sums are 0. It does so only if no earlier day is stored and
+// a later day has delivery. The run reports the skipped days once; later runs request only the latest of them (see
+// copyBefore).
 func (r *run) begins(ctx context.Context, c *copiedDays) {
 	account, byDay := r.s.storedAccount(), map[schema.Date]*copiedDay{}
 	for _, d := range c.days {
@@ -81,7 +82,7 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 		int(r.first-first))
 }
 
-// hasDelivery reports whether any day has delivery, stored or read now.
+// hasDelivery reports whether any day has delivery, among the stored days and those of this run.
 func (c *copiedDays) hasDelivery(stored *manifest.Account) bool {
 	for _, d := range stored.Days {
 		if d.Sums.HasDelivery() {

@@ -1,3 +1,3 @@
-// Package metrics reports to Prometheus about a run, a push, a pull and a verified backup, by a file for a textfile
-// collector or through a Pushgateway.
+// Package metrics reports runs, pushes, pulls and verified backups to Prometheus. It writes a file for a textfile
+// collector, or sends the metrics to a Pushgateway.
 package metrics

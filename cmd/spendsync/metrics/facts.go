@@ -21,17 +21,17 @@ import (
 	"spendsync/schema"
 )
 
-// Metric is one gauge of the last run. All metrics are gauges: each run is a separate process, and a count that starts
-// at zero in each process is not a counter for Prometheus.
+// Metric is a gauge that describes the last run. There are no counters: each run is a process of its own, so a count
+// would start at zero in every run.
 type Metric struct {
 	Name, Help string
-	Label      string // in addition to the account; empty: none
-	// values maps the values of the label to the values of the metric. Without a label, the key is "". An empty map
-	// means that the value is unknown.
+	Label      string // name of a second label, after the account; empty: none
+	// The function values returns the value of the metric for each value of the second label. Without a second label,
+	// the key is "". An empty map means that the value is not known.
 	values func(f *Inputs) map[string]float64
 }
 
-// All lists the metrics that a run reports to Prometheus, in base units.
+// All lists the metrics of a run. Times are in seconds, sizes in bytes, and money in US dollars.
 var All = []Metric{
 	{"spendsync_last_run_timestamp_seconds", "When the last sync ended.", "",
 		func(f *Inputs) map[string]float64 {
@@ -150,24 +150,24 @@ func onlyMap(known bool, m map[string]float64) map[string]float64 {
 	return m
 }
 
-// Seconds returns an instant in the form for Prometheus: seconds since 1970.
+// Seconds converts a time to the number that Prometheus expects: seconds since 1970.
 func Seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 // dollars converts money to a float. Use it only for metrics, which are always floats.
 func dollars(m schema.Money) float64 { return float64(m) / float64(schema.Dollar) }
 
-// Inputs contains the data from which the metrics of a run are made.
+// Inputs has the data from which the metrics of one run are computed.
 type Inputs struct {
 	Start, End  time.Time
 	Code        int
 	Failures    int
-	Run         schema.Run // what the run did; incomplete if the run ended early
+	Run         schema.Run // the run's line in the ledger; incomplete if the run ended early
 	Expires     schema.Null[schema.Instant]
-	Ended       bool               // the job has returned a result, which has the next two fields
-	Quarantined int                // days in quarantine at the end of the run
-	Unread      schema.Null[int64] // fields of the settings that were not understood
+	Ended       bool               // the job returned a result; only then are the next two fields set
+	Quarantined int                // days whose replies are in quarantine after the run
+	Unread      schema.Null[int64] // fields of the settings without a usable value in the reply
 
-	// The fields below come from the store, as far as the store can be read.
+	// The fields below are set by ReadStore. If the store cannot be read, they stay empty.
 	Manifest *manifest.Manifest
 	Coverage []schema.DayCoverage
 	Success  schema.Instant
@@ -189,7 +189,7 @@ func (f *Inputs) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements [prometheus.Collector]. It reports the known values.
+// Collect implements [prometheus.Collector]. Metrics whose value is not known are left out.
 func (f *Inputs) Collect(ch chan<- prometheus.Metric) {
 	for _, m := range All {
 		for label, v := range m.values(f) {
@@ -210,7 +210,7 @@ func (m Metric) desc() *prometheus.Desc {
 	return prometheus.NewDesc(m.Name, m.Help, labels, nil)
 }
 
-// ReadStore adds the data from the store. It takes no lock.
+// ReadStore sets the fields that come from the store. It takes no lock, so it also works during a run.
 func (f *Inputs) ReadStore(dir, account string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil || !schema.AccountName.MatchString(account) {
@@ -218,7 +218,7 @@ func (f *Inputs) ReadStore(dir, account string) error {
 	}
 	m, err := manifest.ReadAccounts(durable.OS, dir, nil, account)
 	if errors.Is(err, durable.ErrEmpty) {
-		// Nothing is stored yet: all days that the report still reaches are missing.
+		// Nothing is stored: every day that the report covers is missing.
 		f.Coverage = manifest.NewAccount(job.ReachFrom(f.End)).Coverage(account, f.End)
 		return nil
 	}
@@ -243,12 +243,12 @@ func (f *Inputs) ReadStore(dir, account string) error {
 	return errors.Join(err, moneyErr)
 }
 
-// BreakKinds lists the kinds of the view mart.breaks.
+// BreakKinds lists the values of the column kind in the view mart.breaks.
 var BreakKinds = []string{"conversions_stopped", "conversions_fell", "spend_jumped", "spend_fell",
 	"ctr_collapsed", "delivery_stopped"}
 
-// Breaks counts the breaks in the account's campaigns, by kind. It returns nil if the view does not exist, because
-// there is no warehouse yet, or an older release made the warehouse.
+// Breaks returns the number of rows of the view mart.breaks for an account, by kind. The result is nil if the view does
+// not exist: there is no warehouse yet, or an older release made it.
 func Breaks(ctx context.Context, dir, account string, o duck.Options) (map[string]float64, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -278,7 +278,7 @@ func Breaks(ctx context.Context, dir, account string, o duck.Options) (map[strin
 	return counts, result.Close()
 }
 
-// lastMoney returns the last stored snapshot of the account's balance.
+// lastMoney returns the newest stored snapshot of the account's balance, or a zero value if none is stored.
 func lastMoney(dir, account string, known *manifest.Account) (last schema.AccountSnapshot, err error) {
 	path := "parquet/" + schema.AccountSnapshots.Name + "/account=" + account + "/data.parquet"
 	if known.Files[path] == nil {

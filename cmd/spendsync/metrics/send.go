@@ -15,8 +15,8 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// Write replaces the file of a textfile collector. The file must not be in the store. Write writes a file with another
-// name and renames it, so that no reader sees an incomplete file.
+// Write replaces the file that a textfile collector reads. The file must lie outside the store. The new content is
+// written under another name, then renamed, so that a reader never sees an incomplete file.
 func Write(file, store string, all ...prometheus.Collector) error {
 	if err := cli.CheckMetrics(config.Prefix+"METRICS_FILE", file, store); err != nil {
 		return err
@@ -41,22 +41,22 @@ func registry(all []prometheus.Collector) (*prometheus.Registry, error) {
 // maxReply is larger than any reply of a Pushgateway.
 const maxReply = 4 << 20
 
-// briefly returns the first 1000 bytes of an error's text in one line, because errors of the metrics library contain
-// the whole reply.
+// briefly returns the first 1000 bytes of an error's text as one line. Errors of the metrics library contain the
+// Pushgateway's complete reply.
 func briefly(err error) string {
 	text := err.Error()
 	return cli.OneLine(strings.ToValidUTF8(text[:min(len(text), 1000)], ""))
 }
 
-// Push sends the metrics to the Pushgateway, in a group that consists of the job name and one label, the account or the
-// bucket. A metric that this run does not send keeps the value that an earlier run pushed.
+// Push sends metrics to a Pushgateway. They form a group with the job name and one label: the account or the bucket. If
+// a metric is not sent now, the Pushgateway keeps its value from an earlier run.
 func Push(ctx context.Context, gateway *url.URL, label, value string, all ...prometheus.Collector) error {
 	reg, err := registry(all)
 	if err != nil {
 		return err
 	}
 	u, user := *gateway, gateway.User
-	u.User = nil // errors would show the user and password
+	u.User = nil // otherwise error messages would contain the user and password
 	p := push.New(u.String(), "spendsync").Grouping(label, value).Gatherer(reg).
 		Format(expfmt.NewFormat(expfmt.TypeTextPlain)).
 		Client(outbound.Client(outbound.Options{MaxBody: maxReply}, 0))

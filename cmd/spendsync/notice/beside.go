@@ -9,21 +9,22 @@ import (
 	"spendsync/load/durable"
 )
 
-// Folder is a folder in the data directory for files that do not belong to a generation: the state of each account's
-// notices, the last verified backup, and the buckets that a push has reached. If the folder is deleted, all current
-// findings are reported again.
+// Folder is a folder in the data directory. It has files that are not part of a generation: the notices of each
+// account, the time of the last verified backup, and the buckets to which a push has copied the store. If the folder is
+// deleted, all current findings are reported again.
 const Folder = "notices"
 
-// Files about backups: the time of the last verified backup, and the last pushed generation by bucket address.
+// Verified has the time of the last verified backup. Pushed has, for each bucket, the last generation that was pushed.
 const (
 	Verified = "backup.json"
 	Pushed   = "pushed.json"
 )
 
-// maxNote is larger than any file in [Folder]: the largest has 500 messages of a few hundred bytes.
+// maxNote is larger than any file in [Folder]. The largest has up to 500 messages of a few hundred bytes for each
+// receiver.
 const maxNote = 16 << 20
 
-// Read reads a file of [Folder] into v, which stays unchanged if there is no file.
+// Read decodes a JSON file of [Folder] into v. If there is no file, v stays unchanged.
 func Read(d durable.Disk, dir, name string, v any) error {
 	path := filepath.Join(dir, Folder, name)
 	text, err := d.ReadFile(path, maxNote)
@@ -39,7 +40,7 @@ func Read(d durable.Disk, dir, name string, v any) error {
 	return nil
 }
 
-// Write replaces a file of [Folder] durably. After a crash the file is either complete or unchanged.
+// Write encodes v as a JSON file of [Folder]. After a crash the file is either the new one or the old one.
 func Write(d durable.Disk, dir, name string, v any) error {
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package notice reports runs and findings to people, and to services that notice when a run is missing.
+// Package notice sends messages about runs and findings to people, and signals to services that raise an alarm if a run
+// is missing.
 //
-// A receiver never affects the exit code of a run. All receivers together take at most the time of their context.
-// Redirects are not followed. Errors show only the scheme and host of an address, because the rest of the address is a
-// secret for most receivers.
+// A failed message never changes the exit code of a run. The context limits the time for all receivers together.
+// Redirects are not followed. Errors show only the scheme and host of an address, because the rest of most addresses is
+// a secret.
 package notice

@@ -14,14 +14,15 @@ import (
 	"spendsync/cmd/internal/config"
 )
 
-// limits has the maximum number of bytes of text in one request, by the kind of receiver, with a margin. The documented
-// limits are 4,096 for Telegram, 4,000 (recommended) for Slack, and 2,000 for Discord's /slack address.
+// limits has, by the kind of receiver, how many bytes of text one request may have. It leaves a margin to the
+// documented limits: 4,096 for Telegram, 4,000 (recommended) for Slack, and 2,000 for Discord's /slack address, which
+// counts as Slack here.
 var limits = map[string]int{"telegram": 4000, "slack": 1900, "mail": 50_000, "json": 50_000}
 
-// maxSentence limits the length of one message, which may contain a long name.
+// maxSentence is the maximum number of characters of the text in one message, because it may contain a long name.
 const maxSentence = 600
 
-// fits returns how many of the messages fit into one request, at least one.
+// fits returns how many messages, from the first on, one request can hold; at least one.
 func fits(form, account string, all []Message) int {
 	size := 0
 	for i, m := range all {
@@ -33,7 +34,7 @@ func fits(form, account string, all []Message) int {
 	return len(all)
 }
 
-// sentence formats a message as one line that ends with its ID.
+// sentence returns a message as one line, which ends with the message's ID in brackets.
 func sentence(form, account string, m Message) string {
 	text := inert(form, m.Happened)
 	if m.State == Over {
@@ -53,13 +54,14 @@ func sentence(form, account string, m Message) string {
 
 var (
 	slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	// What chats turn into a link, mention, command or tag: a dot before a letter, and these signs before words.
+	// Text that chats turn into a link, mention, command or tag: a dot before a letter, or one of the signs @ # / :
+	// before a word.
 	active = regexp.MustCompile(`[.]\pL|[@#/:][^\s0-9]`)
 )
 
-// inert keeps chats from interpreting a text, because the author of a campaign's name must not be able to make a link
-// or mention a person. It inserts an invisible word joiner into text that a chat would recognize. Mail is text/plain,
-// and JSON has no markup.
+// inert changes a text so that a chat shows it as it is: whoever names a campaign must not be able to make a link or to
+// mention a person. It inserts an invisible character (a word joiner) where a chat would see one. Other receivers do
+// not need it: mail is plain text, and JSON has no markup.
 func inert(form, text string) string {
 	text = cli.Visible(cli.OneLine(text))
 	if form != "slack" && form != "telegram" {
@@ -106,7 +108,8 @@ func body(r config.Receiver, account string, all []Message, lines []string) any 
 	return map[string]any{"account": account, "notices": notices}
 }
 
-// subject is the subject of a mail.
+// subject returns the subject line of a mail: the kind and the state if there is one message, or the number of
+// messages.
 func subject(account string, all []Message) string {
 	if len(all) == 1 {
 		return fmt.Sprintf("spendsync %s: %s %s", account, all[0].Kind, all[0].State)

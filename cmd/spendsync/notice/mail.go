@@ -17,8 +17,8 @@ import (
 	"spendsync/extract/outbound"
 )
 
-// sendMail sends one mail, a line for each message, in plain text so that no name is markup. The mail's ID is the ID of
-// the first message, so that a receiver recognizes a mail that is sent again after a kill.
+// sendMail sends all messages as one mail, one line each. The mail is plain text, so that a name cannot contain markup.
+// Its ID is made from the first message: if a run is killed and the mail sent again, the receiver can recognize it.
 func sendMail(ctx context.Context, r config.Receiver, account string, all []Message, lines []string) error {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := errors.Join(m.From(r.From), m.To(r.To)); err != nil {
@@ -37,23 +37,23 @@ func sendMail(ctx context.Context, r config.Receiver, account string, all []Mess
 	var untrusted *tls.CertificateVerificationError
 	var unreachable net.Error
 	if err != nil && r.URL.User != nil && !errors.As(err, &untrusted) && !errors.As(err, &unreachable) {
-		// The cause is left out: the server's reply to credentials may repeat them.
+		// The error omits the server's reply, which may repeat the user and password.
 		return fmt.Errorf("%s does not take the user and the password over an encrypted connection", r.URL.Hostname())
 	}
 	if err != nil {
 		return err
 	}
 	err = c.Send(m)
-	_ = c.Close() // the mail has already been accepted or refused
+	_ = c.Close() // the server has already accepted or refused the mail
 	return err
 }
 
-// mailClient uses TLS from the start for smtps:// (port 465), and STARTTLS for smtp:// (port 587). Without encryption,
-// mail is only sent to this machine.
+// mailClient returns a client that uses TLS from the start for smtps:// (port 465), and STARTTLS for smtp:// (port
+// 587). It sends unencrypted mail only to a server on this machine.
 func mailClient(r config.Receiver) (*mail.Client, error) {
 	host := r.URL.Hostname()
 	local := outbound.IsLoopback(host)
-	// [url.Parse] has checked that a port has only digits.
+	// no error: [url.Parse] accepts only digits as a port
 	port, _ := strconv.Atoi(cmp.Or(r.URL.Port(), map[string]string{"smtp": "587", "smtps": "465"}[r.URL.Scheme]))
 	policy := mail.TLSMandatory
 	if local {

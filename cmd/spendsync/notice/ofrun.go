@@ -9,13 +9,13 @@ import (
 	"spendsync/cmd/spendsync/job"
 )
 
-// keyWarning is how long before the expiry of an API key a notice is sent.
+// keyWarning is how long before the expiry of the API key a notice about it is sent.
 const keyWarning = 7 * 24 * time.Hour
 
 // OfRun returns the findings about the run itself: how it ended, and whether the key expires soon.
 func OfRun(code int, result *job.Result, now time.Time) (all []Finding) {
 	switch code {
-	case exit.OK, exit.Stopped, exit.DayAtRisk: // for days at risk, other code makes the findings
+	case exit.OK, exit.Stopped, exit.DayAtRisk: // days at risk are reported as findings of their own
 	case exit.Auth:
 		all = append(all, Finding{Kind: "account", Place: "credentials", Begins: true,
 			Happened: "the service refuses the user, the password or the API key, or they act on another account",

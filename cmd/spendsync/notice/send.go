@@ -17,8 +17,8 @@ import (
 // maxReply is larger than the reply of any receiver.
 const maxReply = 1 << 20
 
-// send sends a request until it is accepted, at most three times. Refusals (4xx except 429) and redirects are final.
-// The errors show only the scheme and host of the address.
+// send sends a request up to three times, until the receiver accepts it. Refusals (4xx except 429) and redirects are
+// final. Errors show only the scheme and host of the address.
 func send(ctx context.Context, method string, to *url.URL, body []byte) error {
 	client := outbound.Client(outbound.Options{MaxBody: maxReply}, 0)
 	pause := backoff.NewExponentialBackOff()
@@ -28,7 +28,7 @@ func send(ctx context.Context, method string, to *url.URL, body []byte) error {
 		last = sendOnce(ctx, client, method, to, body)
 		return struct{}{}, last
 	}, backoff.WithBackOff(pause), backoff.WithMaxTries(3))
-	if err != nil && last != nil { // report the last error, which names the receiver, even after the time is up
+	if err != nil && last != nil { // after a timeout, too, return the error that names the receiver
 		return last
 	}
 	return err
@@ -63,8 +63,9 @@ func sendOnce(ctx context.Context, client *http.Client, method string, to *url.U
 	return err
 }
 
-// Beat reports the start of a run ("start") or its exit code, as healthchecks expects: URL/start, then URL for success
-// or URL/CODE for another exit code (https://healthchecks.io/docs/http_api/). Without a URL it does nothing.
+// Beat tells a monitoring service that a run starts (signal "start") or ended (signal is the exit code). The address is
+// URL/start, URL for exit code 0, and URL/CODE for other exit codes, as https://healthchecks.io/docs/http_api/ defines.
+// If the URL is nil, Beat does nothing.
 func Beat(ctx context.Context, to *url.URL, signal string) error {
 	if to == nil {
 		return nil

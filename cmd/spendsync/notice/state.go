@@ -10,32 +10,33 @@ import (
 	"spendsync/cmd/internal/config"
 )
 
-// Finding is a problem that somebody should know about, as one run found it.
+// Finding is a problem that one run found and that a person should know about.
 type Finding struct {
-	Kind     string `json:"kind"`     // SPENDSYNC_NOTIFY names the part before "_"
+	Kind     string `json:"kind"`     // the part before "_" is a word of SPENDSYNC_NOTIFY
 	Place    string `json:"place"`    // the campaign, source or other object with the problem
-	Since    string `json:"since"`    // first Chicago day of the problem; "": not known
-	Begins   bool   `json:"-"`        // false: the finding is not reported as new, but keeps a reported finding open
+	Since    string `json:"since"`    // first day of the problem in Chicago; "": not known
+	Begins   bool   `json:"-"`        // false: too weak for a new report, but a reported finding goes on
 	Happened string `json:"happened"` // a sentence without the final period
 	Do       string `json:"do"`
 }
 
-// Group returns the kind of SPENDSYNC_NOTIFY that the finding belongs to.
+// Group returns the word that selects the finding in SPENDSYNC_NOTIFY: its kind up to the first "_".
 func (f Finding) Group() string {
 	name, _, _ := strings.Cut(f.Kind, "_")
 	return name
 }
 
-// temper is how long a finding of a group must last before its start is reported, and be absent before its end is
-// reported.
+// temper delays the reports about a group of findings: a finding must last before its start is reported, and be absent
+// before its end is reported.
 type temper struct {
-	runs    int           // consecutive runs with the finding before it is reported
-	absence time.Duration // how long it must be absent before its end is reported
-	event   bool          // findings are events, which do not end
+	runs    int           // in how many consecutive runs a finding must occur
+	absence time.Duration // how long a finding must be absent
+	event   bool          // the findings are events: their end is not reported
 }
 
-// tempers lists the groups whose findings are not reported at once, or never end. The waiting is needed because hourly
-// numbers cross a limit back and forth, and because the next run makes up for a failed run.
+// tempers has the groups of findings whose start or end is not reported at once, or whose end is never reported. Failed
+// runs wait because the next run may repair them; the others wait because hourly numbers may cross a limit several
+// times.
 var tempers = map[string]temper{
 	"failed":   {runs: 2},
 	"break":    {absence: 48 * time.Hour},
@@ -46,13 +47,15 @@ var tempers = map[string]temper{
 	"key":      {event: true},
 }
 
-// state is the state of the notices of one account. The state is kept in a file of [Folder].
+// state has the open findings of one account, and the messages that are not sent yet. It is stored as a file of
+// [Folder].
 type state struct {
 	Open    []open               `json:"open"`
 	Waiting map[string][]Message `json:"waiting"` // for each receiver, the oldest first
 }
 
-// open is a finding that has started and has not ended, with the text of its report.
+// open is a finding that started and has not ended. Told means that its start was reported, with the text of the
+// finding at that time.
 type open struct {
 	ID string `json:"id"`
 	Finding
@@ -61,7 +64,7 @@ type open struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
-// Message reports the start or the end of a finding. Its ID is the same each time it is sent.
+// Message reports the start or the end of a finding. If it is sent again, it has the same ID.
 type Message struct {
 	ID    string `json:"id"`
 	State string `json:"state"` // begins, over
@@ -76,22 +79,22 @@ const (
 	Over   = "over"
 )
 
-// maxWaiting limits the messages that wait for an unreachable receiver. If there are more, the oldest are dropped.
+// maxWaiting is how many unsent messages are kept for one receiver. If there are more, the oldest are deleted.
 const maxWaiting = 500
 
-// Run is the part of a run's result that notices need.
+// Run is what notices need to know of a run.
 type Run struct {
 	Account    string
 	At         time.Time
 	Generation int64
 	Findings   []Finding
-	// Knows reports whether the run was able to look for findings of a group. Findings of other groups neither start
-	// nor end.
+	// Knows reports whether the run could look for findings of a group. If it could not, open findings of that group
+	// stay open.
 	Knows func(group string) bool
 }
 
-// update returns the state after a run. It adds a message for each receiver when a finding starts and when it ends.
-// Waiting messages for receivers that are no longer configured are dropped.
+// update returns the state after a run. When a finding starts or ends, it adds a message for each receiver. It drops
+// messages for receivers that are no longer configured.
 func (s state) update(r Run, receivers []config.Receiver) state {
 	next := state{Waiting: map[string][]Message{}}
 	for _, to := range receivers {
@@ -107,7 +110,7 @@ func (s state) update(r Run, receivers []config.Receiver) state {
 		delete(seen, key{o.Kind, o.Place})
 		t := tempers[o.Group()]
 		switch {
-		case there && !o.Told && !f.Begins: // the finding ended before its start was reported
+		case there && !o.Told && !f.Begins: // it weakened before its start was reported: forget it
 		case there && !o.Told:
 			next.keepOpen(open{ID: o.ID, Finding: f, Runs: o.Runs + 1, LastSeen: r.At}, r)
 		case there:
@@ -131,8 +134,8 @@ func (s state) update(r Run, receivers []config.Receiver) state {
 	return next
 }
 
-// keepOpen adds a finding that was not reported yet to the open findings. The finding is reported as soon as it has
-// lasted long enough.
+// keepOpen adds a finding whose start was not reported before this run. It reports the start now if the finding has
+// occurred in enough runs.
 func (s *state) keepOpen(o open, r Run) {
 	if o.Told = o.Runs >= tempers[o.Group()].runs; o.Told {
 		s.say(o, Begins, r)
@@ -140,7 +143,7 @@ func (s *state) keepOpen(o open, r Run) {
 	s.Open = append(s.Open, o)
 }
 
-// say adds a message about the start or the end of a finding, for every receiver.
+// say adds a message for every receiver. The parameter what is Begins or Over.
 func (s *state) say(o open, what string, r Run) {
 	for to := range s.Waiting {
 		s.Waiting[to] = append(s.Waiting[to], Message{ID: o.ID, State: what, Finding: o.Finding, At: r.At,
@@ -148,8 +151,8 @@ func (s *state) say(o open, what string, r Run) {
 	}
 }
 
-// idOf returns the ID of a finding: its kind, and a hash of the account, the kind, the place and the time of the run
-// that first saw it.
+// idOf returns the ID of a finding: its kind, and a hash of the account, the kind, the place and the time of the run.
+// It is computed only in the run that first sees the finding.
 func idOf(r Run, f Finding) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.Account, f.Kind, f.Place,
 		r.At.UTC().Format(time.RFC3339Nano)}, "\x00")))

@@ -13,9 +13,9 @@ import (
 	"spendsync/load/durable"
 )
 
-// Teller reports to receivers which findings start and which end. Each message is written to the store before it is
-// sent, and removed after a receiver has accepted it: if a run dies in between, the next run sends the message again
-// under the same ID.
+// Teller sends messages to all receivers when a finding starts or ends. A message is stored before it is sent, and
+// deleted once its receiver has accepted it. If a run dies in between, the next run sends the message again with the
+// same ID.
 type Teller struct {
 	Disk      durable.Disk
 	Dir       string // data directory
@@ -24,9 +24,9 @@ type Teller struct {
 	Post      func(ctx context.Context, to config.Receiver, account string, all []Message) error // [Post]
 }
 
-// Tell adds the findings of a run and sends all waiting messages, to every receiver at the same time, until ctx ends.
-// It returns an error for every receiver that did not accept everything; the next call sends the rest. If another run
-// is executing Tell for the same account, Tell returns at once, and the other run sends the messages.
+// Tell adds the findings of a run to the state, and sends all stored messages until ctx ends, to all receivers at the
+// same time. It returns an error for each receiver that did not accept all of its messages; the next call sends the
+// rest. If another process is in Tell for the same account, Tell returns nil at once without adding anything.
 func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	folder := filepath.Join(t.Dir, Folder)
 	if err := t.Disk.MakeDirs(folder); err != nil {
@@ -43,7 +43,8 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	r.Account = t.Account
 	note := "account=" + t.Account + ".json"
 	var was state
-	// If the state is damaged, continue with an empty state: it is better to report findings twice than never.
+	// If the stored state is damaged, begin with an empty one: findings are then reported twice, which is better than
+	// never.
 	damaged := Read(t.Disk, t.Dir, note, &was)
 	if damaged != nil {
 		was, damaged = state{}, fmt.Errorf("what is wrong is told again: %w", damaged)
@@ -51,7 +52,7 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	s := was.update(r, t.Receivers)
 	write := func() error { return Write(t.Disk, t.Dir, note, s) }
 	if !reflect.DeepEqual(s, was) {
-		// From here on every message will be sent under its ID, by a later run if this run dies.
+		// From here on, no message is lost: if this run dies, the next run sends it with the same ID.
 		if err := write(); err != nil {
 			return errors.Join(damaged, err)
 		}
@@ -59,9 +60,9 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	return errors.Join(damaged, t.deliver(ctx, s.Waiting, write))
 }
 
-// deliver sends the waiting messages, in order for each receiver, and writes the state after each request.
+// deliver sends the stored messages. Each receiver gets them in order. The state is stored after every request.
 func (t *Teller) deliver(ctx context.Context, all map[string][]Message, write func() error) error {
-	var mu sync.Mutex // guards the map all and the file with its content
+	var mu sync.Mutex // guards the map all and the file with the state
 	errs := make([]error, len(t.Receivers))
 	var g sync.WaitGroup
 	before := maps.Clone(all)

@@ -12,29 +12,30 @@ import (
 	"spendsync/schema"
 )
 
-// chart is an SVG drawing. Widths are percentages, so that the drawing fills the screen; heights are pixels. The labels
-// of the vertical axis are left of the drawing, in a margin of fixed width.
+// chart is an SVG drawing. Its widths are percentages, so that it fills any screen; its heights are pixels. The labels
+// of the vertical axis are outside of the drawing, in a margin of fixed width to the left.
 type chart struct {
 	Height float64
 	Shapes []shape
-	Lines  []shape // drawn over the shapes; x counts thousandths of the width
+	Lines  []shape // drawn on top of Shapes; x runs from 0 to 1000
 	Legend []shape
 	Text   string // description for screen readers
 }
 
-// shape is a rectangle, a line (W and H are its other end), a text or a polyline.
+// shape is an element of a chart. Kind is its SVG element; for a line, W and H are the coordinates of its end.
 type shape struct {
 	Kind, Class, Text, Title string
 	X, Y, W, H               float64
 }
 
-// The edges of the plot area in a drawing.
+// The edges of the area for data: left and right in percent of the width; the heights of the areas above and below it
+// in pixels.
 const (
 	left, right = 0.5, 99.5
 	top, bottom = 20.0, 22.0
 )
 
-// scale maps values to positions between the edges of a plot.
+// scale maps the values from low to high to the positions from the coordinate from to the coordinate to.
 type scale struct{ low, high, from, to float64 }
 
 func (s scale) at(v float64) float64 {
@@ -46,7 +47,8 @@ func (s scale) at(v float64) float64 {
 
 func round(v float64) float64 { return math.Round(v*100) / 100 }
 
-// vertical returns the scale of a drawing's values from the bottom up to y = to, and draws its level lines.
+// vertical draws the level lines of a chart, and returns the scale for its values. The lowest level is at the bottom of
+// the chart; the highest is at the y coordinate given by the parameter to.
 func (c *chart) vertical(low, high, to float64, format string) scale {
 	ticks := niceTicks(min(0, low), max(0, high))
 	s := scale{low: ticks[0], high: ticks[len(ticks)-1], from: c.Height - bottom, to: to}
@@ -65,7 +67,7 @@ func (c *chart) level(y float64, label string) {
 		shape{Kind: "text", Class: "tick axis", X: 0, Y: y + 4, Text: label})
 }
 
-// niceTicks returns about four round values that cover the range from low to high.
+// niceTicks returns about four evenly spaced round values. The first is low or less, the last is high or more.
 func niceTicks(low, high float64) (t []float64) {
 	if high <= low {
 		high = low + 1
@@ -85,7 +87,7 @@ func niceTicks(low, high float64) (t []float64) {
 	}
 }
 
-// places contains the sorted values of the column x, and the position of each on the x axis.
+// places has the values on the x axis: the different values of the column x, sorted, and the index of each.
 type places struct {
 	values []string
 	of     map[string]int
@@ -112,7 +114,7 @@ func (p places) slot() float64 { return (right - left) / float64(max(1, len(p.va
 
 func (p places) middle(x string) float64 { return left + p.slot()*(float64(p.of[x])+0.5) }
 
-// name formats a value of x, which is a day or an hour.
+// name formats a value on the x axis: a day, or an hour of the day.
 func (p places) name(x string) string {
 	if t, err := time.Parse(time.DateOnly, x); err == nil {
 		return t.Format("Mon 2 Jan")
@@ -120,7 +122,8 @@ func (p places) name(x string) string {
 	return x + ":00"
 }
 
-// marks labels the first day of each week, or every sixth hour. On small screens only every second label is shown.
+// marks writes the labels below the x axis: the first day of each week, or every sixth hour. A small screen shows only
+// every second label.
 func (p places) marks(c *chart) {
 	n := 0
 	for _, x := range p.values {
@@ -140,14 +143,15 @@ func (p places) marks(c *chart) {
 	}
 }
 
-// markLane is the height of a row of marks.
+// markLane is the height, in pixels, of one line of marks above a chart.
 const markLane = 12
 
-// lanesOf returns the row of each mark, by the index of its row of data, and the number of rows. Marks in a row are at
-// least apart columns from each other, so that they do not overlap.
+// lanesOf distributes the marks above a chart over several lines, so that they do not overlap: within a line, marks are
+// at least as many columns apart as the parameter apart states. The result lanes has the line of each mark, by the
+// index of its row in the parameter rows; n is the number of lines.
 func (p places) lanesOf(rows []Row, apart int) (lanes map[int]int, n int) {
 	lanes = map[int]int{}
-	var last []int // column of the last mark in each lane
+	var last []int // the column of the last mark in each line
 	for i, r := range rows {
 		if !r["mark"].Valid {
 			continue
@@ -162,9 +166,9 @@ func (p places) lanesOf(rows []Row, apart int) (lanes map[int]int, n int) {
 	return lanes, len(last)
 }
 
-// stack draws a column for each x with a part for each series. Days that are not over and unknown days are hatched;
-// unknown days over the full height. Marks for changed settings are above the columns, in as many rows as they need;
-// each row after the first makes the drawing higher. The rows of the block are in the order of x.
+// stack draws a chart with a column for each x; its parts are the series. Open days are hatched. Days with unknown
+// values are hatched over the full height. Marks above the columns show changed settings; if they need more than one
+// line, the chart becomes higher. The rows of the block must be sorted by x.
 func stack(b Block, height float64, apart int) chart {
 	rows, format := b.Each(), b.Format("value")
 	p := placesOf(rows)
@@ -226,8 +230,8 @@ func number(r Row, column string) int {
 	return n
 }
 
-// lines draws a line for each series, with a gap at unknown values. The row at the end of a segment determines the
-// segment's style.
+// lines draws a line for each series. Where a value is unknown, the line has a gap. A piece between two points has the
+// style of the second point's row.
 func lines(b Block, height float64) chart {
 	rows := b.Each()
 	c, p := chart{Height: height}, placesOf(rows)
@@ -280,7 +284,8 @@ func lines(b Block, height float64) chart {
 	return c
 }
 
-// Spark returns the points of a small line in a box of 100 by 24, oldest value first.
+// Spark returns the points of a tiny line chart, in a box of 100 by 24, from the comma-separated values of the column
+// spark. It returns "" if there are fewer than two values.
 func (r Row) Spark() string {
 	var values []float64
 	for v := range strings.SplitSeq(r.Text("spark"), ",") {

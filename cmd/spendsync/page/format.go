@@ -13,11 +13,11 @@ import (
 	"spendsync/schema"
 )
 
-// nameLength is the length at which names are cut.
+// nameLength is the maximum number of characters of a name. Longer names are cut.
 const nameLength = 60
 
-// plain makes a text of the account safe to show: one line of at most n characters, without invisible control
-// characters.
+// plain prepares a text of the account for the page: one line of at most n characters, with invisible characters
+// escaped.
 func plain(s string, n int) string {
 	shown := []rune(cli.Visible(cli.OneLine(s)))
 	if len(shown) > n {
@@ -26,14 +26,14 @@ func plain(s string, n int) string {
 	return string(shown)
 }
 
-// unknown is shown for a value that is not known.
+// unknown is the text for a time or value that is not known.
 const unknown = "unknown"
 
-// numbers lists those column formats whose values are numbers.
+// numbers lists the column formats that show numbers.
 var numbers = []string{"money", "price", "count", "percent", "change", "points", "times", "number", "days"}
 
-// parse parses a number of an answer. It cuts ratios to 12 digits: DuckDB adds up in no fixed order, so that the last
-// digits of a double vary.
+// parse parses a number of a query result. Numbers with more than six decimals are rounded to 12 digits, because DuckDB
+// adds doubles in no fixed order, so that their last digits vary.
 func parse(s schema.Null[string]) (v float64, digits string, ok bool) {
 	v, err := strconv.ParseFloat(s.V, 64)
 	if !s.Valid || err != nil || v != v || v-v != 0 {
@@ -46,7 +46,7 @@ func parse(s schema.Null[string]) (v float64, digits string, ok bool) {
 	return v, digits, true
 }
 
-// show formats a value as HTML. A number keeps its full digits in an attribute.
+// show formats a cell as HTML. For a number, the attribute value has all digits, for programs.
 func show(format string, value schema.Null[string]) template.HTML {
 	v, digits, ok := parse(value)
 	text := ""
@@ -77,7 +77,7 @@ func show(format string, value schema.Null[string]) template.HTML {
 	return template.HTML(`<bdi>` + template.HTMLEscapeString(text) + `</bdi>`)
 }
 
-// word turns a verdict into a CSS class.
+// word turns a verdict into a part of a CSS class: each character that is not from a to z becomes a hyphen.
 func word(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' {
@@ -124,7 +124,7 @@ func spell(format string, v float64) string {
 	return minus + grouped(a, 1)
 }
 
-// percent formats a share in percent, with two decimals below one.
+// percent formats a number of percent: two decimals below 1, one below 10, else none.
 func percent(p float64) string {
 	switch {
 	case p != 0 && p < 0.995:
@@ -135,7 +135,7 @@ func percent(p float64) string {
 	return grouped(p, 0) + " %"
 }
 
-// signed formats a change with an arrow.
+// signed formats a change, with an arrow up or down before it. It returns "" if the change is not known.
 func signed(format string, value schema.Null[string]) string {
 	v, _, ok := parse(value)
 	switch {
@@ -149,7 +149,7 @@ func signed(format string, value schema.Null[string]) string {
 	return "= 0 %"
 }
 
-// stake formats the money at stake. It returns "" if the amount is not known.
+// stake formats how much money a day depends on a decision. It returns "" if the amount is not known or below a cent.
 func stake(value schema.Null[string]) string {
 	if v, _, ok := parse(value); ok && v >= 0.01 {
 		if v >= 100 {
@@ -167,12 +167,12 @@ func trimmed(s string) string {
 	return s
 }
 
-// grouped formats a number with grouped thousands.
+// grouped formats a number with separators between thousands.
 func grouped(v float64, decimals int) string {
 	return cli.Thousands(strconv.FormatFloat(v, 'f', decimals, 64))
 }
 
-// short formats a number for an axis.
+// short formats a number for the label of an axis, for example $12.5k.
 func short(format string, v float64) string {
 	switch a := math.Abs(v); {
 	case format == "percent":
@@ -191,7 +191,7 @@ func short(format string, v float64) string {
 	return "$" + trimmed(grouped(v, 2))
 }
 
-// instant formats microseconds since 1970 in Chicago's time. The page's head also shows UTC.
+// instant formats a time, given in microseconds since 1970, in Chicago's time zone for a person.
 func instant(us string) string {
 	n, err := strconv.ParseInt(us, 10, 64)
 	if err != nil {
@@ -200,7 +200,8 @@ func instant(us string) string {
 	return time.UnixMicro(n).In(schema.Chicago()).Format("2 Jan 2006, 15:04")
 }
 
-// iso formats an instant in UTC for programs.
+// iso formats a time, given in microseconds since 1970, in UTC for programs. It returns "" if the parameter is not a
+// number.
 func iso(us string) string {
 	n, err := strconv.ParseInt(us, 10, 64)
 	if err != nil {
@@ -209,10 +210,10 @@ func iso(us string) string {
 	return time.UnixMicro(n).UTC().Format(time.RFC3339)
 }
 
-// isoDay matches a day within a sentence.
+// isoDay finds days such as 2026-11-20 in a sentence.
 var isoDay = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
 
-// dayOf formats a day that occurs in a sentence in the same way as on the axes of the charts.
+// dayOf formats a day in a sentence like the labels of the charts, for example 20 Nov.
 func dayOf(d string) string {
 	t, err := time.Parse(time.DateOnly, d)
 	if err != nil {

@@ -14,25 +14,26 @@ import (
 	"spendsync/schema"
 )
 
-// Page is the content of a page.
+// Page is the content of a report page.
 type Page struct {
 	Accounts []Account
-	Version  string // of the binary that writes the page
+	Version  string // release of spendsync that writes the page
 	Schema   int    // version of the warehouse's tables
 }
 
-// Account is the part of the page about one account.
+// Account is what the page shows about one account.
 type Account struct {
 	Name     string
 	Head     Block // as_of, last_whole, run, version
 	Sections []Section
 }
 
-// AsOf returns the time of the numbers in UTC, and LastWholeDay returns the last complete day, or "" if there is none.
+// AsOf returns how recent the numbers are, as a time in UTC for programs. LastWholeDay returns the last complete day,
+// or "" if there is none.
 func (a Account) AsOf() string         { return iso(a.head().Text("as_of")) }
 func (a Account) LastWholeDay() string { return a.head().Text("last_whole") }
 
-// AsOfText returns the time of the numbers in Chicago, for a person.
+// AsOfText returns how recent the numbers are, as a time in Chicago for a person.
 func (a Account) AsOfText() string { return instant(a.head().Text("as_of")) + " Chicago" }
 
 func (a Account) head() Row {
@@ -42,31 +43,33 @@ func (a Account) head() Row {
 	return Row{}
 }
 
-// Section is a part of the page that answers one question of the reader. It has a title and blocks.
+// Section is a part of the page that answers one question, for example about creatives.
 type Section struct {
 	Name, Title string
 	Folded      bool // collapsed until the reader opens it
 	Blocks      []Block
 }
 
-// Block is a part of a section. Kind determines how the rows are drawn: as sentences ("say"), "tiles", "todo", "table",
-// "cards", or as a chart ("stack", "line"). A block without rows is left out.
+// Block is a part of a section: rows, and how they are drawn. Kind is "say" (sentences), "tiles", "todo", "table" or
+// "cards", or "stack" or "line" for a chart. A block without rows is not drawn.
 type Block struct {
 	Kind, Caption string
 	Columns       []string
 	Rows          [][]schema.Null[string]
 }
 
-// Row maps the names of columns, without their formats, to the values of one row.
+// Row has the values of one row, by the name of the column without its format.
 type Row map[string]schema.Null[string]
 
-// Text returns the text of a cell, safe to show. It returns "" for NULL or a missing column.
+// Text returns the text of a cell as one line, with invisible characters escaped. It returns "" for NULL or a missing
+// column.
 func (r Row) Text(column string) string { return plain(r[column].V, 600) }
 
-// Is reports whether a cell is true.
+// Is reports whether the cell of a boolean column is true.
 func (r Row) Is(column string) bool { return r[column].V == "true" }
 
-// Turn returns the CSS class for an improvement or a deterioration, or "" if the row shows neither.
+// Turn returns the CSS class for a change: " good" or " bad". It returns "" if there is no change, or if the row does
+// not state which direction is better.
 func (r Row) Turn() string {
 	v, _, ok := parse(r["change"])
 	if !ok || v == 0 || !r["better"].Valid {
@@ -88,7 +91,7 @@ func (b Block) Each() (rows []Row) {
 	return rows
 }
 
-// Format returns the format of a column.
+// Format returns the format in a column's name, or "" if the name has none.
 func (b Block) Format(column string) string {
 	for _, c := range b.Columns {
 		if name, format, _ := strings.Cut(c, "|"); name == column {
@@ -112,14 +115,14 @@ var (
 	}).Parse(pageText))
 )
 
-// tones has the sign that is shown before a sentence, in addition to the sentence's color.
+// tones has the sign before a sentence, by the sentence's tone. The tone also determines the color.
 var tones = map[string]string{"act": "→", "watch": "!", "fine": "✓", "unknown": "?"}
 
-// Write writes the page. Equal input gives equal bytes.
+// Write writes the complete page. Equal input gives equal bytes.
 func Write(w io.Writer, r Page) error { return execute(w, r, false) }
 
-// WriteSummary writes a sheet of A4 for each account: the tiles, what to do first, what changed, the spend, and the
-// campaigns. Equal input gives equal bytes.
+// WriteSummary writes a summary with one A4 sheet for each account: the tiles, what to do first, what changed, the
+// spend, and the campaigns. Equal input gives equal bytes.
 func WriteSummary(w io.Writer, r Page) error {
 	accounts := r.Accounts
 	r.Accounts = nil
@@ -129,7 +132,8 @@ func WriteSummary(w io.Writer, r Page) error {
 	return execute(w, r, true)
 }
 
-// brief reduces an account to what fits on a sheet.
+// brief reduces an account to what fits on an A4 sheet: only sections that are not collapsed, each with at most one
+// table, which is shortened.
 func brief(a Account) Account {
 	rows := map[string]int{"changed": 4, "campaigns": 8}
 	all := a.Sections
@@ -163,7 +167,7 @@ func execute(w io.Writer, r Page, summary bool) error {
 	}
 	var b bytes.Buffer
 	err := pageTemplate.Execute(&b, map[string]any{
-		// The style sheet is safe, because it is our own file.
+		// The template does not escape the style sheet, which is our own file.
 		"Report": r, "Accounts": accounts, "Summary": summary, "CSS": template.CSS(style),
 		"Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 			"'; img-src data:; base-uri 'none'; form-action 'none'",
@@ -175,7 +179,7 @@ func execute(w io.Writer, r Page, summary bool) error {
 	return err
 }
 
-// accountView is the template's data for one account.
+// accountView is what the template needs to draw one account.
 type accountView struct {
 	Account
 	ID           string // prefix of the IDs of the account's sections
@@ -190,7 +194,7 @@ type sectionView struct {
 	Blocks []blockView
 }
 
-// blockView is the template's data for a block: a table, or the rows and shapes of another kind.
+// blockView is what the template needs to draw one block: a table, a chart, or rows.
 type blockView struct {
 	Block
 	ID    string
@@ -228,12 +232,12 @@ func viewOf(a Account, id string, summary bool) accountView {
 	return v
 }
 
-// draw computes the table or chart of the block.
+// draw computes what the block's kind needs: the chart, or the cells of a table.
 func (v *blockView) draw(summary bool) {
 	switch v.Kind {
 	case "stack":
-		// On the sheet, a column is wider than a mark. On a phone, a column is half as wide as a mark, so marks are two
-		// columns apart.
+		// Marks above columns must not overlap. On the sheet, a column is wider than a mark. On a phone, it is half as
+		// wide, so marks must be two columns apart.
 		v.Chart = stack(v.Block, map[bool]float64{false: 300, true: 105}[summary],
 			map[bool]int{false: 2, true: 1}[summary])
 	case "line":
@@ -243,7 +247,7 @@ func (v *blockView) draw(summary bool) {
 	}
 }
 
-// column is a column of a table.
+// column is the heading of a table's column, and how its values are formatted.
 type column struct {
 	Name, Format string
 	IsNumber     bool
@@ -253,10 +257,10 @@ type column struct {
 type cell struct {
 	column
 	Value schema.Null[string]
-	IsKey bool // the cell that names the row
+	IsKey bool // the first cell, which names the row
 }
 
-// tableOf returns the columns that have a format, and their cells.
+// tableOf returns the visible columns of a block, which are those with a format, and their cells.
 func tableOf(b Block) (head []column, rows [][]cell) {
 	at := []int{}
 	for i, c := range b.Columns {
@@ -274,5 +278,5 @@ func tableOf(b Block) (head []column, rows [][]cell) {
 	return head, rows
 }
 
-// Key returns the key of a row. Programs find the row in the page by this key.
+// Key returns the cell "key" of row i. Programs use it to find a row in the page.
 func (v blockView) Key(i int) string { return v.Rows[i].Text("key") }

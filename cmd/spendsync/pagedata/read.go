@@ -13,14 +13,14 @@ import (
 	"spendsync/queries"
 )
 
-// questions are the ready questions whose answers become tables of the schema page. The map rows sets the parameter
-// rows of the questions whose default does not suit the page.
+// questions are the ready questions whose results become tables of the schema page. The map rows has the value of a
+// question's parameter "rows", for questions whose default does not suit the page.
 var (
 	questions = []string{"which_campaigns_pay", "last_week", "yesterday", "month"}
 	rows      = map[string]string{"last_week": "100000", "yesterday": "0"}
 )
 
-// Read reads the data of the report page from one generation. If account is empty, it reads the data of all accounts.
+// Read reads the data of the report page from one generation. The parameter account selects an account; "" selects all.
 func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page, err error) {
 	m, err := manifest.Read(dir)
 	if err != nil {
@@ -52,7 +52,7 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Page
 	return r, nil
 }
 
-// ReadAccount reads the data of one account: first the ready questions, then the sections.
+// ReadAccount reads the data of one account's sections, after it has run the ready questions that the sections use.
 func ReadAccount(ctx context.Context, s *duck.Session, name string) (a page.Account, err error) {
 	if err := prepare(ctx, s, name); err != nil {
 		return a, err
@@ -74,7 +74,7 @@ func ReadAccount(ctx context.Context, s *duck.Session, name string) (a page.Acco
 	return a, nil
 }
 
-// prepare creates the schema page: the tables and macros that the sections read.
+// prepare runs the ready questions for an account, and creates the tables and macros that the sections read.
 func prepare(ctx context.Context, s *duck.Session, account string) error {
 	if err := s.Choose(ctx, account); err != nil {
 		return err

@@ -12,23 +12,23 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// names lists the files of the sections, in the order of the page: first the sections that a media buyer needs each
-// day, then the sections that are shown collapsed.
+// names lists the sections in the order of the page. Each is also the name of an SQL file. First come those that a
+// media buyer needs each day, then those that the page shows collapsed.
 var names = []string{"tiles", "do", "changed", "spend", "campaigns", "sources", "creatives", "today", "money",
 	"settings",
 	"bids", "restated", "days", "sync", "thresholds"}
 
-// section is a section of the page before its queries have run: its blocks have no rows yet.
+// section is a section of the page with its queries. Its blocks have no rows until the queries have run.
 type section struct {
 	page.Section
 	sql []string // one query per block
 }
 
-// head matches the first line of a block: its kind, and optionally a caption.
+// head matches the comment that begins a block in an SQL file: its kind and, after a colon, an optional caption.
 var head = regexp.MustCompile(`(?m)^-- Block (\w+)(?:: (.*))?\n`)
 
-// sections returns the sections of the page. A file begins with a line with its title, and a line "-- Folded." if the
-// page shows the section collapsed.
+// sections reads the sections of the page from their SQL files. The first line of a file has the title; a line "--
+// Folded." means that the page shows the section collapsed.
 func sections() (all []section) {
 	for _, name := range names {
 		text := read(name)

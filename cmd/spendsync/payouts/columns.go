@@ -9,37 +9,38 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// Variable declares the columns of a tracker's export.
+// Variable is the environment variable that declares the columns of a tracker's export.
 const Variable = "SPENDSYNC_TRACKER_COLUMNS"
 
 const (
 	codes = `eur|euros?|gbp|rub|uah|pln|inr|brl|cad|aud|nzd|jpy|cny|try|chf|sek|nok|dkk|czk|mxn|kzt|aed|sar|ils|egp|` +
 		`thb|vnd|idr|php|myr|sgd|hkd|krw|zar|ngn|ars|clp|cop|huf|ron|bgn|gel|byn|uzs|` +
 		`руб|грн|тенге|тг|zł|kč|kr|lei|ft|лв|canadian|australian|cents?|micros?|thousands|millions`
-	// currencyWords are the words for a currency in headings and notes.
+	// currencyWords matches the word currency in several languages.
 	currencyWords = `currency|валюта|währung|devise|moneda|valuta`
 	signs         = `[¢-¥₠-⃀฿﷼￠￡￥￦]|元|円|원`
-	// foreignCurrency matches a currency other than US dollars in a text.
+	// foreignCurrency finds a currency other than US dollars, or an amount in cents or thousands, in a text.
 	foreignCurrency = `(?:^|[^a-z])(` + codes + `|(?:ca?|au?|nz|hk|s|r|mx|k)\$)(?:[^a-z]|$)|(` + signs + `)`
-	// inCurrency matches a currency at the end of a heading.
+	// inCurrency matches a currency, including US dollars, at the end of a heading.
 	inCurrency = `([\s_]*[(\[,]?\s*(us\$|\$|` + signs + `)|[\s_(\[,]+(in[\s_]+)?(usd|` + codes + `))\s*[)\]]?$`
 )
 
 var (
 	foreign = regexp.MustCompile(foreignCurrency)
-	// anItem matches an item NAME=HEADING. A heading with a comma is in double quotes; a quote in the heading is
-	// doubled.
+	// anItem matches one item NAME=HEADING of the variable. A heading with a comma must be in double quotes; a quote
+	// within it is doubled.
 	anItem = regexp.MustCompile(`^\s*(\w+)\s*=\s*(?:"((?:[^"]|"")*)"\s*|([^,"]*))(?:,|$)`)
-	// settings lists the settings that can be declared in addition to headings, with their possible values.
+	// settings lists the names that declare how a file is read, and not a column, with their possible values.
 	settings = map[string]*regexp.Regexp{"encoding": regexp.MustCompile(`^[\w-]+$`),
 		"decimal": regexp.MustCompile(`^(point|comma)$`), "dates": regexp.MustCompile(`^(mm/dd|dd/mm)/yyyy$`)}
 )
 
-// declaration contains the items of SPENDSYNC_TRACKER_COLUMNS by name: headings of an export, and the values of
-// settings.
+// declaration has the items of SPENDSYNC_TRACKER_COLUMNS. The key is a column of ours, with the headings of the export;
+// or a setting such as decimal, with its value.
 type declaration map[string][]string
 
-// parseDeclaration reads the variable. Counts and revenue may be declared several times; then the columns are added up.
+// parseDeclaration parses SPENDSYNC_TRACKER_COLUMNS. Only counts and revenue may be declared several times: their
+// columns are added up.
 func parseDeclaration(text string) (declaration, error) {
 	kinds, names := map[string]string{}, []string(nil) // the columns of an export
 	ours, _ := csv.NewReader(strings.NewReader(embedded("columns.csv"))).ReadAll()
@@ -76,7 +77,7 @@ func parseDeclaration(text string) (declaration, error) {
 // setting returns the value of a setting, or "" if the setting is not declared.
 func (d declaration) setting(name string) string { return strings.Join(d[name], "") }
 
-// squash returns a text in lower case, with single blanks between its words.
+// squash returns a text in lower case, with exactly one blank between its words.
 func squash(text string) string {
 	return strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(text, "\u00a0", " ")), " "))
 }

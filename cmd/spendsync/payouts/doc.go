@@ -1,16 +1,17 @@
 // Package payouts reads the operator's own files: the payouts for conversions, and the exports of a tracker.
 //
-// A file is a table. Its columns are declared, either by headings that spendsync knows or by SPENDSYNC_TRACKER_COLUMNS.
-// The heading of the table is the first line that has the declared columns (heading.sql). Three rules decide:
+// A file is a table. The package knows its columns by common headings, or SPENDSYNC_TRACKER_COLUMNS declares them. The
+// heading of the table is the first line that has the needed columns (heading.sql). Three rules decide what is used:
 //
-//   - Each cell of a declared column is converted exactly, or sets its row aside (cells.sql). Undeclared columns cost
-//     nothing. If a number or a day can be read in two ways, the declared way must apply to it.
+//   - Each cell of a needed column is converted exactly. If that fails, its row is set aside (cells.sql). Other columns
+//     are ignored. If a number or a day can be read in two ways, SPENDSYNC_TRACKER_COLUMNS must declare which one is
+//     meant.
 //   - An export is used if nearly all of its rows fit (judge.sql, verdict.sql). At most 5 % of the rows of the
 //     account's campaigns, and of the revenue of these rows, may be set aside or have a source that the account does
-//     not know. Otherwise nothing of the export is used, and the likely cause is named. A file of payouts is used
-//     completely or not at all.
+//     not know. Otherwise nothing of the export is used, and the message names the likely cause. A file of payouts is
+//     used completely or not at all.
 //   - The newest file wins (take.sql): if several files have a campaign's day, only the newest file counts for it.
 //
-// Amounts are exact, rounded half to even to six decimals. Memory is bounded by DuckDB's limit and one day. The
-// package writes nothing outside a temporary folder.
+// Amounts are exact, rounded half to even to six decimals. Memory is bounded by DuckDB's limit and one day. The package
+// writes nothing outside a temporary folder.
 package payouts

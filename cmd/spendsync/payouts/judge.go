@@ -16,28 +16,29 @@ import (
 	"spendsync/schema"
 )
 
-// fault is why nothing of a file is used. Any other error of reading a file ends the reading of all files.
+// fault is an error because of which one file is not used; the other files still are. Errors of any other type end the
+// reading of all files.
 type fault struct{ error }
 
-// heading is the line of a table that names its columns.
+// heading is the line of a table that names its columns, and where the declared columns are.
 type heading struct {
 	table
 	line     int
 	names    []string
-	at       [][]int         // for each element of targets, the positions of its columns
+	at       [][]int         // by index in targets: positions of the cells
 	last     int             // the last of these positions
 	declared map[string]bool // the names of these columns
 }
 
-// targets lists the columns of the table raw in the scratch database, after a record's line number and what is wrong
-// with the record. This table has the declared cells of a file.
+// targets lists the columns of the scratch table raw, which receives the declared cells of a file. Two columns come
+// before them: the line number of a record, and what is wrong with it.
 var targets = []string{"day", "until", "campaign", "creative", "source", "state", "currency", "cut", "clicks",
 	"conversions", "approved", "held", "refused", "amount"}
 
-// firstNumber is the index in targets at which the counts and amounts begin.
+// firstNumber is the index in targets of the first count. All columns from there on are counts or amounts.
 const firstNumber = 8
 
-// readFile reads and judges a file, and adds the rows that fit to the scratch database.
+// readFile reads a file and decides whether it can be used. If so, it adds the rows that fit to the scratch database.
 func (r *reader) readFile(ctx context.Context, f *File, id int) error {
 	before, err := os.Stat(f.Path)
 	if err != nil {
@@ -72,7 +73,8 @@ func (r *reader) readFile(ctx context.Context, f *File, id int) error {
 	return r.findAll(ctx, f.Path+": ", "FROM file_finding")
 }
 
-// findHeading returns the heading that has the declared columns, and its table. It sets what f says about the columns.
+// findHeading finds the first line that has the needed columns, in any of the tables. It also records in f which
+// columns the file has, and for what they are used.
 func (r *reader) findHeading(ctx context.Context, f *File, tables []table) (h heading, err error) {
 	enough := errors.New("enough")
 	if err = r.spool(ctx, "place", func(w *csv.Writer) (err error) {
@@ -125,11 +127,11 @@ func (r *reader) findHeading(ctx context.Context, f *File, tables []table) (h he
 	return h, err
 }
 
-// trim removes the blanks at both ends of a cell.
+// trim removes blanks, line ends and byte order marks at both ends of a cell.
 func trim(cell string) string { return strings.Trim(cell, " \t\r\n\u00a0\ufeff") }
 
-// writeCells writes the declared cells of the records after the heading. Before the cells of a record stand the number
-// of its line and, if the record is broken, the reason.
+// writeCells writes the declared cells of all records below the heading, as CSV. Each record begins with its line
+// number and, if it is incomplete, with what is wrong.
 func (h heading) writeCells(w *csv.Writer) error {
 	row := make([]string, 2+len(targets))
 	return h.each(func(line int, cells []string) error {
@@ -161,16 +163,16 @@ func (h heading) writeCells(w *csv.Writer) error {
 }
 
 var (
-	// aPart matches a note such as "first 500 rows of 1257", isLimited one such as "limited to 100 rows".
+	// aPart matches notes such as "first 500 rows of 1257"; isLimited matches notes such as "limited to 100 rows".
 	aPart     = regexp.MustCompile(`\b(\d+)\s?(?:rows?|results?|records?|entries|lines)? (?:out )?of (\d+)\b`)
 	isLimited = regexp.MustCompile(`\b(limited to|truncated|only the (first|top|last)) `)
-	// ofRows matches a note about the number of rows, ofAmounts a note about the currency.
+	// ofRows matches notes about the number of rows; ofAmounts matches notes about the currency.
 	ofRows    = regexp.MustCompile(`rows|results|records|entries|lines|sources|campaigns|page`)
 	ofAmounts = regexp.MustCompile(`amounts|values|figures|` + currencyWords)
 )
 
-// note returns why a line is a reason to refuse the file: it is a note that rows are missing, or that amounts are in
-// another currency. It returns "" for all other lines.
+// note returns why a line shows that the file cannot be used: trackers write such lines if rows are missing, or if
+// amounts are in another currency. It returns "" for ordinary lines.
 func note(cells []string) string {
 	var texts []string
 	for _, cell := range cells {
@@ -191,8 +193,8 @@ func note(cells []string) string {
 	return ""
 }
 
-// judge reports whether a record is a row below the heading. A heading that is repeated is no row. The result wrong is
-// why the whole file cannot be used.
+// judge reports whether a record is a row of data: it is below the heading and does not repeat the heading. If the
+// record shows that the whole file cannot be used, the result wrong has the reason.
 func (h heading) judge(line int, cells []string) (isRow bool, wrong string) {
 	if wrong = note(cells); wrong != "" || line <= h.line {
 		return false, wrong
@@ -215,7 +217,8 @@ func (h heading) judge(line int, cells []string) (isRow bool, wrong string) {
 	return isRow, wrong
 }
 
-// isBroken returns why a record of a text file cannot be read completely, or "" if it can.
+// isBroken returns what is wrong with a record of a text file, for example too few values. It returns "" if the record
+// is complete.
 func (h heading) isBroken(cells []string) string {
 	columns := len(h.names)
 	switch {
@@ -230,7 +233,7 @@ func (h heading) isBroken(cells []string) string {
 	return ""
 }
 
-// spool fills a table of the scratch database with the records that a function writes.
+// spool replaces the content of a table of the scratch database. The function write writes the new records as CSV.
 func (r *reader) spool(ctx context.Context, table string, write func(*csv.Writer) error) error {
 	path := filepath.Join(r.db.Dir, "records")
 	out, err := os.Create(path)

@@ -23,7 +23,7 @@ import (
 	"spendsync/schema"
 )
 
-// Options are the files to read, and facts about the account to which the files belong.
+// Options has the files to read, and what must be known about the account.
 type Options struct {
 	Paths   []string    // files, or patterns for files
 	Columns string      // value of SPENDSYNC_TRACKER_COLUMNS
@@ -31,60 +31,60 @@ type Options struct {
 
 	Campaigns map[string]bool // of the account
 	Account   string          // in the warehouse
-	Warehouse string          // DuckDB file with the account's days; empty: sources are not compared
-	TempDir   string          // where DuckDB may write; empty: the system's folder
+	Warehouse string          // DuckDB file with the account's days; empty: sources are not checked
+	TempDir   string          // folder for DuckDB's temporary files; empty: the system's folder
 	Last      string          // inputs of the last reading
 }
 
 const engineMemory = "64MiB"
 
-// Own contains the operator's own numbers. The caller must close it.
+// Own has the numbers that were read from the operator's own files. The caller must close it.
 type Own struct {
-	Inputs   string          // hash of everything that the result depends on
-	Payouts  []schema.Payout // nil if there is no file of payouts, or the file cannot be used
+	Inputs   string          // hash of the options and files that were read, see Options.inputs
+	Payouts  []schema.Payout // nil: no file of payouts, or one that cannot be used
 	Days     []Day           // of the exports, in order
 	Files    []*File
-	Findings []manifest.OwnFinding // while they are neither corrected nor accepted, a run ends with exit 4
-	Refused  []schema.RefusedRow   // the rows that were set aside
+	Findings []manifest.OwnFinding // problems in the files; until corrected or accepted, runs end with exit 4
+	Refused  []schema.RefusedRow   // rows that were set aside, because they do not fit
 
-	db *duck.Scratch // has the rows of the files
+	db *duck.Scratch // scratch database with the rows of all files
 }
 
-// Remark is the form (the kind) of a finding that does not end a run with exit 4.
+// Remark is the note name of findings that do not change the exit code.
 const Remark = "remark"
 
-// File is one file, with the result of reading it.
+// File is one of the operator's files, and what was understood of it.
 type File struct {
 	Path     string
 	IsExport bool
-	// Columns has the columns of the heading, and the declared columns in the syntax of the variable. It is empty if
-	// the file was not read.
+	// Columns describes the columns of the file, and which of them are used, in the syntax of
+	// SPENDSYNC_TRACKER_COLUMNS. It is empty if the file was not read.
 	Columns string
-	Rows    string // the first rows as they are stored, and the number of rows that fit
-	// Variable is the value of the variable that would declare a known tracker's heading. It is empty if no tracker is
-	// recognized, or its columns are declared.
+	Rows    string // the first rows as they are stored, and how many rows fit
+	// Variable is the value of SPENDSYNC_TRACKER_COLUMNS that would declare the columns of a tracker whose export was
+	// recognized. It is empty if no tracker was, or if columns are declared already.
 	Variable string
 
 	modified time.Time
 	size     int64
 }
 
-// reader holds the options, the declared columns and the result while the files are read once.
+// reader reads all files once. It has the options and the declared columns, and collects the result.
 type reader struct {
 	Options
 	declaration
 	*Own
 }
 
-// files has the SQL statements and two tables. columns.csv lists our columns and, for each, the headings that are
-// recognized even if SPENDSYNC_TRACKER_COLUMNS does not declare them; headings are in lower case, with _ between words.
-// The values in a column of the kind currency or flag can cause the file to be refused. trackers.csv has a line for
-// each tracker's export format; headings that make up one column together are joined by +.
+// files has the SQL statements and two tables. columns.csv lists our columns, each with the headings that are
+// recognized without SPENDSYNC_TRACKER_COLUMNS, in lower case with _ between words. A value in a column of the kind
+// currency or flag can make the file unusable. trackers.csv has a line for the export format of each tracker; headings
+// whose columns are added up are joined by +.
 //
 //go:embed *.sql *.csv
 var files embed.FS
 
-// embedded returns the text of an embedded file.
+// embedded returns the text of an embedded file. It panics if there is no such file.
 func embedded(name string) string {
 	text, err := files.ReadFile(name)
 	if err != nil {
@@ -93,8 +93,8 @@ func embedded(name string) string {
 	return string(text)
 }
 
-// Read reads the files, the oldest first. It returns nil if nothing has changed since the last reading. An error means
-// that nothing could be read. All other problems are in the result.
+// Read reads the files, from the oldest to the newest. It returns nil if nothing has changed since the last reading. An
+// error means that the reading as a whole failed. Problems with single files are in the result.
 func Read(ctx context.Context, o Options) (own *Own, err error) {
 	r := &reader{Options: o, Own: &Own{Files: o.expand()}}
 	if r.declaration, err = parseDeclaration(o.Columns); err != nil {
@@ -116,12 +116,12 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 // Close removes the temporary files.
 func (o *Own) Close() error { return o.db.Close() }
 
-// take reads and judges the files, and then combines their rows.
+// take reads each file and decides whether it can be used, and then combines the rows of all usable files.
 func (r *reader) take(ctx context.Context) error {
 	if err := r.tell(ctx); err != nil {
 		return err
 	}
-	isBroken := false // whether a file that may contain payouts cannot be used
+	isBroken := false // true if an unusable file may be the file of payouts
 	for id, f := range r.Files {
 		err, wrong := r.readFile(ctx, f, id), fault{}
 		if errors.As(err, &wrong) {
@@ -146,13 +146,13 @@ func (r *reader) take(ctx context.Context) error {
 	return errors.Join(err, failed, r.findAll(ctx, "", "FROM finding"))
 }
 
-// Rows returns all rows of a day of the exports, in key order.
+// Rows returns the rows of one day, combined from all exports, in key order.
 func (o *Own) Rows(ctx context.Context, day schema.Date) ([]schema.TrackerDay, error) {
 	return rows(ctx, o, schema.TrackerDaily, fmt.Sprintf("FROM export_row WHERE report_date = DATE '%s' ORDER BY ALL",
 		day))
 }
 
-// rows returns the rows of a query as rows of a table. Columns that the query lacks stay empty.
+// rows returns the result of a query as rows of a stored table. Columns of the table that the query lacks are NULL.
 func rows[R any](ctx context.Context, o *Own, t schema.TableOf[R], query string) ([]R, error) {
 	var none []string
 	for _, c := range t.Columns {
@@ -171,7 +171,7 @@ func (r *reader) find(form string, size int, message string) {
 	r.Findings = append(r.Findings, manifest.OwnFinding{Note: form, Size: int64(size), Message: message})
 }
 
-// findAll adds the findings that a query returns.
+// findAll runs a query whose rows are findings, and adds them. The parameter of is put before each message.
 func (r *reader) findAll(ctx context.Context, of, query string) error {
 	all, err := r.db.Texts(ctx, query)
 	for _, f := range all {
@@ -180,7 +180,8 @@ func (r *reader) findAll(ctx context.Context, of, query string) error {
 	return err
 }
 
-// tell writes the declaration and the facts about the account into the scratch database.
+// tell passes the declared columns and what is known of the account to the scratch database, as SQL variables and
+// tables.
 func (r *reader) tell(ctx context.Context) error {
 	declared, _ := json.Marshal(r.declaration)
 	campaigns, _ := json.Marshal(slices.Collect(maps.Keys(r.Campaigns)))
@@ -199,7 +200,8 @@ func (r *reader) tell(ctx context.Context) error {
 	return errors.Join(os.CopyFS(r.db.Dir, files), r.db.Exec(ctx, statements...))
 }
 
-// expand returns the files that the paths and patterns name, the oldest first.
+// expand returns the files that match the configured paths and patterns, the oldest first. A path without a match stays
+// in the list, so that reading it fails.
 func (o Options) expand() (all []*File) {
 	for _, path := range o.Paths {
 		found, _ := filepath.Glob(path)
@@ -220,7 +222,8 @@ func (o Options) expand() (all []*File) {
 	return slices.CompactFunc(all, func(a, b *File) bool { return a.Path == b.Path })
 }
 
-// inputs returns a hash of the columns, the campaigns, and the files' sizes and times of modification.
+// inputs returns a hash of what the result depends on: the declared columns, the campaigns, and each file's path, size
+// and time of modification. It does not read the files.
 func (o Options) inputs(all []*File) string {
 	text := fmt.Sprintln(o.Columns, slices.Sorted(maps.Keys(o.Campaigns)))
 	for _, f := range all {
@@ -229,14 +232,14 @@ func (o Options) inputs(all []*File) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
-// Day is one day of the exports.
+// Day is a day that the exports have rows of.
 type Day struct {
 	Day   schema.Date
-	Files string // names of the files that have rows of the day, without their folders
-	Lost  int    // number of rows that an older file has and the newest file lacks
+	Files string // names, without folders, of the files with rows of the day
+	Lost  int    // rows of older files that the newest file lacks
 }
 
-// atoi returns the value of a whole number from DuckDB; NULL is 0.
+// atoi converts a whole number of a DuckDB result. NULL gives 0.
 func atoi(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n

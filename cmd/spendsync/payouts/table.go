@@ -27,25 +27,26 @@ import (
 )
 
 const (
-	// MaxSize is larger than any export. The limit keeps a wrong path from filling the disk.
+	// MaxSize is larger than any export. A larger file is refused, so that a wrong path cannot fill the disk.
 	MaxSize = 1 << 30
-	// maxAbove is the maximum number of records above the heading.
+	// maxAbove is the last line in which a heading is looked for.
 	maxAbove = 200
 )
 
-// table is a file, or a sheet of a workbook, as records of texts.
+// table is a text file, a sheet of a workbook, or a Parquet file. Its cells are texts.
 type table struct {
 	each  eachRecord
-	unit  string // the word for a record in messages: line, or row for a workbook or Parquet
-	comma string // separates the values of a text file; empty: not a text file
-	zero  string // the day from which a number of days is counted; empty: the usual day of spreadsheets
+	unit  string // what messages call a record: "line", or "row" for workbooks and Parquet
+	comma string // character between the values of a text file; empty: not a text file
+	zero  string // day number 0, if days are stored as numbers; empty: 1899-12-30
 }
 
-// eachRecord calls a function with each record and its line number, until the function returns an error. The first line
-// has the number 1; the names of a Parquet file's columns have 0. The cells are only valid during the call.
+// eachRecord calls the function use with each record and its line number, until use returns an error. The first line
+// has number 1. A Parquet file has no heading line: its column names have number 0. The cells are valid only during the
+// call.
 type eachRecord func(use func(line int, cells []string) error) error
 
-// others lists files that are not tables: their first bytes, and what to do instead.
+// others lists the first bytes of files that are not tables, and what the operator should do instead.
 var others = []struct{ magic, what string }{
 	{"\xd0\xcf\x11\xe0", "it is a workbook of the old form (.xls), or one with a password: save it as .xlsx without " +
 		"one, or as CSV"},
@@ -56,9 +57,9 @@ var others = []struct{ magic, what string }{
 	{"[", "it is JSON: export a table, as CSV, a workbook (.xlsx) or Parquet"},
 }
 
-// unpack copies a file and returns the tables that may be in it: the sheets of a workbook, or a text once for each
-// character that may separate its values. Text is converted to UTF-8 without a byte order mark; bytes that are invalid
-// in its encoding become U+FFFD.
+// unpack copies a file, and returns the tables that may be in it. For a workbook, these are its sheets. For a text,
+// they are the same text split at commas, semicolons, tabs and bars. Text is converted to UTF-8 without a byte order
+// mark; invalid bytes become U+FFFD.
 func (r *reader) unpack(ctx context.Context, from, path string) (tables []table, err error) {
 	in, err := cli.OpenFile(from, MaxSize)
 	if err != nil {
@@ -108,7 +109,8 @@ func (r *reader) unpack(ctx context.Context, from, path string) (tables []table,
 	return tables, nil
 }
 
-// checkText returns an error that names the type of a file if the file is not text.
+// checkText returns an error if the first bytes of a file show that it is not text. The error names the type of the
+// file.
 func checkText(start []byte) error {
 	first := strings.TrimLeft(strings.TrimPrefix(string(start), "\ufeff"), " \t\r\n")
 	for _, o := range others {
@@ -124,7 +126,8 @@ func checkText(start []byte) error {
 	return nil
 }
 
-// decoder returns the decoder for a text with the given first bytes.
+// decoder returns the decoder that converts a text to UTF-8: by its byte order mark, by the declared encoding, or as
+// UTF-8. It looks for line ends in the parameter start, the first bytes of the file.
 func (r *reader) decoder(start []byte) transform.Transformer {
 	decode := unicode.BOMOverride(runes.ReplaceIllFormed())
 	if declared, err := htmlindex.Get(r.setting("encoding")); err == nil {
@@ -133,7 +136,8 @@ func (r *reader) decoder(start []byte) transform.Transformer {
 	if bytes.ContainsRune(start, '\n') {
 		return decode
 	}
-	return transform.Chain(decode, runes.Map(func(c rune) rune { // old Macs end lines with a carriage return
+	// No line feed was found: lines end with carriage returns, as on old Macs.
+	return transform.Chain(decode, runes.Map(func(c rune) rune {
 		if c == '\r' {
 			return '\n'
 		}
@@ -141,9 +145,9 @@ func (r *reader) decoder(start []byte) transform.Transformer {
 	}))
 }
 
-// text returns the records of a text. A quote within a value is part of the value, as PHP and spreadsheets write it.
-// DuckDB's own reader is not used, because it does not number lines, skips empty lines, and drops the end of a file
-// after a quote that is not closed.
+// text returns a function that reads the records of a text file. A quote within a value is part of the value, as PHP
+// and spreadsheets write it. DuckDB's own reader is not used: it does not number lines, skips empty lines, and drops
+// the rest of a file after a quote that is not closed.
 func text(path string, comma rune) eachRecord {
 	return func(use func(line int, cells []string) error) error {
 		f, err := os.Open(path)
@@ -170,7 +174,7 @@ func text(path string, comma rune) eachRecord {
 	}
 }
 
-// parquet returns the rows of a Parquet file as texts, after the names of its columns.
+// parquet returns a function that reads a Parquet file: first the column names, then the rows, all as texts.
 func (r *reader) parquet(ctx context.Context, path string) eachRecord {
 	return func(use func(line int, cells []string) error) error {
 		n := -1
@@ -189,7 +193,7 @@ func (r *reader) parquet(ctx context.Context, path string) eachRecord {
 	}
 }
 
-// workbook returns the sheets of a workbook.
+// workbook returns the sheets of a workbook as tables.
 func (r *reader) workbook(path string) (tables []table, err error) {
 	book, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true, UnzipSizeLimit: 512 << 20,
 		UnzipXMLSizeLimit: 8 << 20, TmpDir: r.db.Dir})
@@ -209,10 +213,12 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 	return tables, nil
 }
 
-// shownAs separates the number in a cell of a workbook from the text that a spreadsheet shows for this number.
+// shownAs is put between two texts of a workbook's cell: the number that is stored, and the text that a spreadsheet
+// shows for it.
 const shownAs = "\x1e"
 
-// sheetRows returns the rows of a sheet.
+// sheetRows returns a function that reads the rows of a sheet. If a spreadsheet shows something else than the stored
+// number, the cell has both, separated by shownAs.
 func sheetRows(book *excelize.File, sheet string) eachRecord {
 	return func(use func(line int, cells []string) error) error {
 		stored, err := book.Rows(sheet)
@@ -246,9 +252,9 @@ func sheetRows(book *excelize.File, sheet string) eachRecord {
 
 var digits = regexp.MustCompile(`[0-9.]+`)
 
-// shows reports whether text, which a spreadsheet shows for a cell, is the number stored in it, as a dollar amount or a
-// count. The text may be rounded and may contain words. A date, a percentage and an amount in another currency are not
-// the stored number.
+// shows reports whether the text that a spreadsheet shows for a cell means the number that is stored in it, as a dollar
+// amount or a count. It may be rounded and contain words. A date, a percentage, or an amount in another currency means
+// something else. If the cell stores no number, shows returns true.
 func shows(text, stored string) bool {
 	n, err := strconv.ParseFloat(stored, 64)
 	if text == stored || err != nil || strings.Contains(text, "E") {

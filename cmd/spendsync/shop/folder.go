@@ -14,19 +14,20 @@ import (
 	"spendsync/load/durable"
 )
 
-// Folder is a folder that belongs to the demo. A marker file shows this, and is locked while a demo runs.
+// Folder is the data directory of the demo. A marker file distinguishes it from other folders. The marker file is
+// locked while a demo runs.
 type Folder struct {
 	dir    string
 	marker *flock.Flock
 }
 
-// markerName is the name of the marker file. The file contains "complete" if the demo is complete.
+// markerName is the name of the marker file. The file begins with "complete" once the demo has run to its end.
 const markerName = ".spendsync-demo"
 
-// Owns reports whether a folder is the demo's.
+// Owns reports whether a folder has the demo's marker file.
 func Owns(dir string) bool { return durable.Exists(filepath.Join(dir, markerName)) }
 
-// OpenFolder opens a new or empty folder, or a folder that already belongs to the demo.
+// OpenFolder opens and locks a folder for the demo. The folder must be new, empty, or already the demo's.
 func OpenFolder(dir string) (*Folder, error) {
 	path := filepath.Join(dir, markerName)
 	entries, err := os.ReadDir(dir)
@@ -55,13 +56,13 @@ func OpenFolder(dir string) (*Folder, error) {
 // Close unlocks the folder, so that another demo can use it.
 func (f *Folder) Close() { _ = f.marker.Close() }
 
-// IsComplete reports whether an earlier demo in this folder is complete.
+// IsComplete reports whether a demo in this folder has run to its end.
 func (f *Folder) IsComplete() bool {
 	text, err := cli.ReadFile(filepath.Join(f.dir, markerName), cli.MaxSecret)
 	return err == nil && strings.HasPrefix(string(text), "complete")
 }
 
-// Clear removes everything except the marker file, and marks the demo as incomplete.
+// Clear deletes everything except the marker file. The marker then no longer says that the demo is complete.
 func (f *Folder) Clear() error {
 	if err := os.WriteFile(filepath.Join(f.dir, markerName), []byte("begun\n"), 0o644); err != nil {
 		return durable.Storage(err)
@@ -81,7 +82,7 @@ func (f *Folder) Clear() error {
 	return nil
 }
 
-// Finish marks the demo as complete.
+// Finish records that the demo has run to its end.
 func (f *Folder) Finish() error {
 	return durable.Storage(os.WriteFile(filepath.Join(f.dir, markerName), []byte("complete\n"), 0o644))
 }

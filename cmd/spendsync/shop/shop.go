@@ -13,7 +13,7 @@ import (
 	"spendsync/schema"
 )
 
-// days is the length of the story, from the first sync to the last.
+// days is how many days the story lasts, from the first sync to the last.
 const days = 21
 
 // Shop is the simulated account.
@@ -22,13 +22,13 @@ type Shop struct {
 	now     time.Time // the end of the story
 	roles   []campaign
 	named   map[string]bool // campaigns and creatives, by ID
-	resting int             // number of campaigns so far that have no role
-	begun   bool            // new campaigns from now on count as launched by the shop
-	daily   int64           // spend of a day at the start, in millionths of a dollar
+	resting int             // campaigns named so far that are not in roles
+	begun   bool            // the story has begun: a new campaign is one that the shop launches
+	daily   int64           // average spend of a day before the story, in millionths of a dollar
 }
 
-// campaign is a delivering campaign, with its numbers before the story. Spend divided by conversions is its natural
-// cost of a conversion.
+// campaign is a campaign that delivers in the week before the story, with its spend and conversions of that week. Their
+// quotient is what a conversion naturally costs.
 type campaign struct {
 	id          string
 	spend       int64
@@ -36,7 +36,7 @@ type campaign struct {
 	payout      float64
 }
 
-// New makes the account at the beginning of the story. The story ends at now.
+// New returns the account at the beginning of the story. The parameter now is the end of the story.
 func New(rowsPerDay int, now time.Time) (*Shop, error) {
 	s := &Shop{now: now, named: map[string]bool{}}
 	start := s.morning(schema.DateOf(now) - days)
@@ -56,9 +56,9 @@ func New(rowsPerDay int, now time.Time) (*Shop, error) {
 	return s, s.prepare()
 }
 
-// morning returns when the daily sync of a day runs: at 6:10, but not later in the day than the story ends. This
-// matters if the story ends before 6:10. The last sync then reads yesterday at an age of a few hours, and days can only
-// be compared if earlier days were also read at that age.
+// morning returns when the daily sync of a day runs: at 6:10 or, if the story ends earlier in the day, at that time of
+// day. The last sync of the story then reads yesterday when it is only a few hours old, and days can be compared only
+// if each was read at that age.
 func (s *Shop) morning(d schema.Date) time.Time {
 	return d.Start().Add(min(6*time.Hour+10*time.Minute, s.now.Sub(schema.DateOf(s.now).Start())))
 }
@@ -66,7 +66,7 @@ func (s *Shop) morning(d schema.Date) time.Time {
 // Handler returns the simulated service.
 func (s *Shop) Handler() http.Handler { return s.service }
 
-// measure finds the campaigns that deliver before the story begins, sorted by spend, the highest first.
+// measure finds the campaigns with spend in the week before the story, and sorts them by spend, the highest first.
 func (s *Shop) measure(service *adsim.Service, start schema.Date) error {
 	sums := map[string]*campaign{}
 	for day := start - 7; day < start; day++ {
@@ -96,7 +96,7 @@ func (s *Shop) measure(service *adsim.Service, start schema.Date) error {
 	return nil
 }
 
-// The roles in the story. A role is the index of its campaign in Shop.roles.
+// The roles in the story. A role is an index in Shop.roles.
 const (
 	steady = iota
 	winner
@@ -107,18 +107,18 @@ const (
 	roleCount
 )
 
-// names has the names of the shop's campaigns, in which the country is inserted. The campaigns with a role come first.
+// names has the names for the campaigns in Shop.roles, in the same order. The placeholder %s is for the country.
 var names = []string{
 	"Rain jackets | %s mobile", "Wool socks | %s repeat buyers", "Tents | %s lookalike", "Hiking boots | %s desktop",
 	"Backpacks | %s evergreen", "Gift cards | %s weekend", "Headlamps | %s mobile", "Fleece | %s new subscribers",
 	"Water bottles | %s", "Trail shoes | %s retargeting", "Sleeping bags | %s desktop", "Maps app | %s trial",
 }
 
-// resting has the names of campaigns that no longer run.
+// resting has names for the other campaigns, which are not active when the story begins.
 var resting = []string{"Spring sale", "Father's day", "Clearance | tents", "Summer camp", "Kayaks | test",
 	"Black Friday 2025", "Ski goggles", "Thermal wear", "Camp kitchen", "Climbing | test", "Bike bags", "Dog harness"}
 
-// launched has the names of campaigns that appear during the three weeks.
+// launched has names for campaigns that start during the story.
 var launched = []string{"Black Friday | early access", "Gift sets | test", "Winter boots | launch", "Snowshoes | test"}
 
 var (
@@ -128,7 +128,8 @@ var (
 		"Lighter than your phone.", "Rated 4.8 by 2,100 hikers.", "Two for the price of one and a half."}
 )
 
-// prepare names the campaigns and creatives of the account, and plants the effects of the story.
+// prepare gives the campaigns and creatives their names and amounts, and sets up the events that change clicks or
+// conversions.
 func (s *Shop) prepare() error {
 	var changes []adsim.Change
 	set := func(id string, fields map[string]any) {
@@ -156,8 +157,9 @@ func (s *Shop) prepare() error {
 	return s.plant()
 }
 
-// nameOthers names the campaigns and creatives that have no text of the shop yet: some appear during the three weeks.
-// Campaigns without a role are paused at the beginning.
+// nameOthers names all campaigns and creatives that have no name from this package yet. It is called at each sync,
+// because the simulated service adds some during the story. At the beginning, it also pauses the campaigns that are not
+// in Shop.roles.
 func (s *Shop) nameOthers() error {
 	var changes []adsim.Change
 	for _, id := range s.service.CampaignIDs() {
@@ -192,7 +194,7 @@ func (s *Shop) nameOthers() error {
 				"title": titles[len(s.named)%len(titles)], "message": messages[len(s.named)/2%len(messages)],
 				"link": "https://harborandpine.example/" + strings.ToLower(id) + "?src=<<source_id>>",
 			}
-			if cr.IconID == "" { // a draft gets no title, because a creative with a title must be complete
+			if cr.IconID == "" { // a creative with a title must be complete, and this draft has no icon
 				fields["icon_id"] = fmt.Sprintf("%024x", i+1)
 			}
 			changes = append(changes, adsim.Change{Creative: cr.CreativeID, Set: fields})
@@ -201,7 +203,7 @@ func (s *Shop) nameOthers() error {
 	return s.change(changes)
 }
 
-// targetFactor returns a campaign's target CPA as a multiple of its natural cost of a conversion.
+// targetFactor returns a campaign's target CPA, as a multiple of what a conversion naturally costs in that campaign.
 func targetFactor(role int) float64 {
 	switch role {
 	case winner:
@@ -214,7 +216,7 @@ func targetFactor(role int) float64 {
 	return []float64{1.1, 1.3, 0.95, 1.2}[role%4]
 }
 
-// The days of the events, counted back from the last day.
+// When the events happen, in days before the end of the story.
 const (
 	tiredSince  = 9
 	brokenSince = 12
@@ -224,7 +226,8 @@ const (
 	bidLowered  = 6
 )
 
-// plant makes the creatives of one campaign tire, and breaks the pixel of another campaign for some days.
+// plant changes the numbers of three campaigns: the creatives of one tire, the pixel of another is broken for some
+// days, and the winner gets more conversions.
 func (s *Shop) plant() error {
 	today := schema.DateOf(s.now)
 	for _, e := range []adsim.Effect{
@@ -249,7 +252,7 @@ func (s *Shop) change(changes []adsim.Change) error {
 	return nil
 }
 
-// Times returns the instants at which the account is synced: each morning, and hourly at the end.
+// Times returns when the account is synced: each morning, and hourly in the last five hours.
 func (s *Shop) Times() (times []time.Time) {
 	today := schema.DateOf(s.now)
 	for day := today - days; day < today; day++ {
@@ -261,7 +264,7 @@ func (s *Shop) Times() (times []time.Time) {
 	return append(times, s.now)
 }
 
-// MoveTo moves the clock of the account to an instant, and makes the changes of the story that are due by then.
+// MoveTo sets the clock of the simulated service, and makes the changes of the story that are due at that time.
 func (s *Shop) MoveTo(t time.Time) error {
 	s.service.SetNow(schema.DateOf(t).Start())
 	if err := s.nameOthers(); err != nil {
@@ -280,13 +283,13 @@ func (s *Shop) MoveTo(t time.Time) error {
 		if err := s.wire(); err != nil {
 			return err
 		}
-		// With this limit, the campaign stops by noon.
+		// The campaign then reaches its limit by noon.
 		return s.set(limited, "daily_spend_limit", max(100, dollars(s.roles[limited].spend)/7*0.6))
 	}
 	return nil
 }
 
-// scale changes a campaign's bid by a factor.
+// scale multiplies a campaign's default bid by the parameter by.
 func (s *Shop) scale(role int, by float64) error {
 	settings, err := s.service.Settings(s.roles[role].id)
 	if err != nil {
@@ -299,12 +302,13 @@ func (s *Shop) scale(role int, by float64) error {
 	return s.set(role, "default_bid", max(0.1, bid*by))
 }
 
-// set sets an amount of a campaign.
+// set changes an amount in dollars, such as the default bid, in a campaign's settings.
 func (s *Shop) set(role int, field string, dollars float64) error {
 	return s.service.Change(adsim.Change{Campaign: s.roles[role].id, Set: map[string]any{field: money(dollars)}})
 }
 
-// wire makes the last deposit of the story. At the end of the story, the balance then lasts about three more days.
+// wire makes the last deposit of the story. The amount is such that, at the end of the story, the balance lasts about
+// three more days.
 func (s *Shop) wire() error {
 	spent, last := int64(0), schema.DateOf(s.service.Now())
 	for day := schema.DateOf(s.now) - days; day < last; day++ {
@@ -322,7 +326,8 @@ func (s *Shop) wire() error {
 	return s.service.AddFunds(missing)
 }
 
-// Payouts returns a file with the payouts for conversions.
+// Payouts returns the text of a CSV file with the payouts for conversions: a default, and one for each campaign in
+// Shop.roles.
 func (s *Shop) Payouts() string {
 	var b strings.Builder
 	b.WriteString("from,to,campaign,creative,source,payout\n")
