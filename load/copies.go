@@ -114,7 +114,8 @@ func (c copies) ledgerRuns(part runsFile) (runs []schema.Run, err error) {
 	return runs, nil
 }
 
-// putCopy stages the file of a month. If the content is unchanged, the published file is kept.
+// putCopy stages an account's file of coverage or runs for a month. If the content is unchanged, the published file
+// stays.
 func putCopy[R any](c copies, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
 	path := manifest.TablePath(t.Table, account, month)
 	info, err := c.n.area.putRecords(path, t.Table, parquet.Record(t, rows))

@@ -236,8 +236,9 @@ func (c *Copy) Put(f SnapshotFile, from io.Reader) error {
 	return nil
 }
 
-// Commit brings the folder to the generation of a manifest. wanted are the files of that generation, with manifest.json
-// last; each file is staged or already in its place. Other files of the former generation are removed.
+// Commit brings the folder to the generation of a manifest. The argument wanted lists the files of that generation,
+// with manifest.json last. Each of these files is staged or already in its place. Other files of the former generation
+// are removed.
 func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []SnapshotFile) (err error) {
 	lock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
 	if err != nil {

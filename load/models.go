@@ -179,7 +179,7 @@ func (m *models) partitions(v duck.View) (partitions []modelPartition) {
 	return partitions
 }
 
-// inputs returns the hash of the inputs of a partition; month is 0 if the model is not made by months.
+// inputs returns the hash of the inputs of a partition. The argument month is 0 unless the model is made by months.
 func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 	h := sha256.New()
 	fmt.Fprintln(h, v.SQL)
@@ -194,7 +194,7 @@ func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 func (m *models) addCoverage(h hash.Hash, text, account string) {
 	if _, ok := m.days[account]; !ok {
 		var rows []map[string]json.RawMessage
-		b, _ := json.Marshal(m.next.Coverage(account)) // the values are plain, so neither call fails
+		b, _ := json.Marshal(m.next.Coverage(account)) // plain values: neither this call nor the next can fail
 		_ = json.Unmarshal(b, &rows)
 		m.days[account] = rows
 	}
@@ -219,7 +219,7 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 		for _, owner := range []string{"", account} {
 			fmt.Fprintln(h, m.content(duck.ModelPartition{Model: name, Account: owner}))
 		}
-		if v.ByMonth { // the hashes above exclude its months, which are computed from the days' files
+		if v.ByMonth { // months have no hash above; they are computed from the days' files
 			m.addFiles(h, schema.SpendDaily.Name, account, month)
 		}
 	case isModel:

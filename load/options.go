@@ -44,7 +44,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// place returns the data directory dir in the form that package commit needs.
+// place returns dir as a data directory for commits, with the disk, the log and the crash function of the options.
 func (o Options) place(dir string) commit.Place {
 	return commit.Place{Dir: dir, Disk: o.disk, Log: o.Log, Crash: o.crash}
 }

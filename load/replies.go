@@ -93,8 +93,8 @@ func (r *Replies) DropPages(first, end int) error {
 	return nil
 }
 
-// Quarantine puts the new replies into quarantine and, after them, the refused reply. stored is false if there is
-// neither a reply nor a refusal.
+// Quarantine puts the new replies and then the body of the refused reply, if any, into quarantine. If there is no reply
+// and d has no refusal, Quarantine stores nothing and returns false.
 func (r *Replies) Quarantine(d quarantine.Day, refused []byte) (stored bool, err error) {
 	s := r.store
 	if len(r.read) == 0 && refused == nil && d.Refusal == nil {

@@ -35,7 +35,7 @@ type SnapshotFile struct {
 	Bytes  int64
 	SHA256 string
 
-	text []byte // the content of manifest.json, which may be replaced at any time; nil: the file is read
+	text []byte // kept for manifest.json, which may be replaced at any time; nil: read the file
 }
 
 // ReadSnapshot returns the files of the published generation.
@@ -56,7 +56,7 @@ func ReadSnapshot(dir string) (*Snapshot, error) {
 		if err = m.Load(durable.OS, dir, m.AccountNames()...); err == nil {
 			return newSnapshot(dir, m, text), nil
 		}
-		// If manifest.json has changed, a commit may have removed an account's file meanwhile: try again.
+		// Give up only if manifest.json is unchanged. Otherwise a commit may have removed an account's file meanwhile.
 		if bytes.Equal(text, before) {
 			return nil, err
 		}

@@ -144,7 +144,7 @@ func (v *verifier) nameRepairs() {
 	}
 }
 
-// repairReply returns the repair of a damaged reply.
+// repairReply returns how a damaged reply is repaired: by a sync of its day, while the service still has the day.
 func (v *verifier) repairReply(account string, day schema.Date) string {
 	if schema.DaysUntilUnreachable(day, schema.DateOf(v.opts.Now())) <= 0 {
 		return manifest.RepairLost + "; the stored numbers of the day are complete without it"
@@ -238,7 +238,7 @@ func (v *verifier) file(account string, a *manifest.Account, path string, info *
 	return durable.Damaged(path, "", "table %q is not known", info.Table)
 }
 
-// count reads a file to its end and compares the number of its rows.
+// count reads a file to its end and compares the number of its rows with the manifest.
 func (v *verifier) count(path string, info *manifest.File, t *schema.Table) error {
 	n := int64(0)
 	for rec, err := range parquet.Records(v.opts.disk, filepath.Join(v.dir, path), t) {

@@ -100,7 +100,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(
 	}
 }
 
-// withNewColumns returns the history of a table that has gained columns.
+// withNewColumns adds columns that a table has gained to its history, see [history.AddColumn].
 func withNewColumns[R any, P history.Versioned[R]](t schema.TableOf[R], h history.Versions[R],
 	added []string) (_ history.Versions[R], err error) {
 	for _, column := range added {

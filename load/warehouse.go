@@ -106,7 +106,7 @@ func (n *warehouse) engine() duck.Options {
 	// this call and the stricter garbage collection, a first load of three million rows takes 424 MiB instead of 280 to
 	// 310.
 	debug.FreeOSMemory()
-	if n.restoreGC == nil { // cheap: few objects are live now
+	if n.restoreGC == nil { // frequent collection is cheap: few objects are live now
 		percent := debug.SetGCPercent(25)
 		n.restoreGC = func() { debug.SetGCPercent(percent) }
 	}

@@ -77,8 +77,8 @@ func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows,
 	return sums, nil
 }
 
-// RowsHash returns a hash over columns of all rows of a FROM clause. It adds up DuckDB's hashes of the rows, so the
-// order of the rows does not matter.
+// RowsHash returns a hash of the given columns in all rows that a FROM clause yields. It adds up DuckDB's hashes of the
+// rows, so the order of the rows does not matter.
 func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash string, err error) {
 	q := "SELECT coalesce(sum(hash(" + columns + ")::HUGEINT), 0)::VARCHAR FROM " + from
 	err = w.WithMemory(ctx, func() error {

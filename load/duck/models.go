@@ -104,8 +104,8 @@ func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	return ms.replace(ctx, []string{remove, insert})
 }
 
-// Contents groups a table's rows by the SQL expression key, and returns a hash of each group's rows, by the value of
-// the expression as text.
+// Contents returns a hash of the rows of each group in a table. The SQL expression key is a text that identifies the
+// group of a row.
 func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where string) (map[string]string, error) {
 	q := fmt.Sprintf("SELECT %s, sum(hash(%s)::HUGEINT)::VARCHAR || ' ' || count(*) FROM %s AS t WHERE %s GROUP BY 1",
 		key, columns, table, where)

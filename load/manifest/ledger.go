@@ -195,8 +195,8 @@ func openLedger(d durable.Disk, dir, path string) (f durable.File, size int64, e
 	return f, size, nil
 }
 
-// CheckLedger returns an error unless the published part of a ledger file has the SHA-256 sha. The argument published
-// is the size of that part in bytes.
+// CheckLedger returns damage if the published part of a ledger file is missing, or if its SHA-256 differs from the
+// argument sha. The argument published is the size of that part in bytes.
 func CheckLedger(d durable.Disk, dir, path string, published int64, sha string) error {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil {
@@ -230,8 +230,8 @@ func CheckLedgerSize(path string, size, published int64) error {
 	return nil
 }
 
-// ExtendLedger writes a durable file at the path to, with the content of a ledger file and more lines after it. It
-// returns the hash and size of the new file.
+// ExtendLedger copies a ledger file and appends lines to the copy. The argument to is the path of the copy, which is
+// durable. ExtendLedger returns the hash and the size of the copy.
 func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha string, size int64, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil {
@@ -257,9 +257,9 @@ func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha strin
 	return w.Finish()
 }
 
-// EventsOf copies the events of a version 11 ledger file, which are runs, steps and reported lost days, into a durable
-// file at the path to. For each day it returns the refused rows from the last run that recorded refused rows of the
-// day.
+// EventsOf copies the events of a version 11 ledger file: runs, steps and reported lost days. The argument to is the
+// path of the copy, which is durable. EventsOf returns, for each day, the refused rows from the last run that recorded
+// refused rows of the day.
 func EventsOf(d durable.Disk, dir, path, to string) (refused map[schema.Date][]schema.RefusedRow, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil || f == nil {

@@ -85,7 +85,7 @@ type Account struct {
 	// states. Reach is set once the service has refused days that the description allows.
 	Reach int `json:"reach,omitzero"`
 
-	// Notes are the differences between the stored data and what the service states that runs have seen lately, sorted
+	// Notes are the differences that runs have lately seen between the stored data and the service's statements, sorted
 	// by name.
 	Notes Notes `json:"notes,omitempty"`
 
@@ -296,7 +296,7 @@ func (a *Account) fill() {
 	if a.MoreFacts == nil {
 		a.MoreFacts = map[string]int64{}
 	}
-	for i := range a.Unknown { // version 11 of the tables did not count the runs
+	for i := range a.Unknown { // version 11 of the tables did not count the runs that saw a field
 		if u := &a.Unknown[i]; u.Runs == 0 {
 			u.LastSeenAt, u.Runs = u.FirstSeenAt, 1
 		}

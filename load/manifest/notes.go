@@ -64,7 +64,7 @@ func (n Note) isOfOwnFiles() bool {
 // noteLasts is how long a note without acceptance is kept after the last run that saw the difference.
 const noteLasts = 7 * 24 * time.Hour
 
-// Notes are notes sorted by name.
+// Notes is a list of notes, sorted by name.
 type Notes []Note
 
 // named returns the note with a name, or nil.
@@ -240,7 +240,7 @@ type OwnFinding struct {
 	Evidence string `json:"evidence,omitempty"`
 }
 
-// finds reports whether the files have a finding for a note.
+// finds reports whether one of the found errors belongs to the note with this name.
 func (o OwnFiles) finds(note string) bool {
 	return slices.ContainsFunc(o.Found, func(f OwnFinding) bool { return f.Note == note })
 }

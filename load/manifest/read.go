@@ -43,7 +43,7 @@ func read(d durable.Disk, dir string, cached *Manifest, choose func(*Manifest) [
 		if loadErr == nil {
 			return m, nil
 		}
-		// If manifest.json has changed, a commit may have removed the account file meanwhile: try again.
+		// Give up only if manifest.json is unchanged. Otherwise a commit may have removed the account file meanwhile.
 		if cached, err = ReadRoot(d, dir, m); err != nil || cached == m {
 			return nil, cmp.Or(err, loadErr)
 		}
