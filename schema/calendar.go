@@ -25,7 +25,8 @@ type CalendarDay struct {
 	RunID string `col:"_run_id" id:"10"`
 }
 
-// Calendar holds whole years, from the year of the account's first stored day to the year after the newest stored day.
+// Calendar holds every day of whole years, up to the end of next year. The first year is that of the account's first
+// stored day or, if earlier, of the first day that the report could be asked for.
 var Calendar = Define[CalendarDay]("calendar", ByAccount,
 	"Chicago days with their exact bounds, for every account, from the year of its first stored day to the end "+
 		"of next year.",

@@ -1,6 +1,6 @@
 package schema
 
-// Creative is one version of a creative.
+// Creative is one version of a creative: its texts, images, buttons and review status.
 type Creative struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`

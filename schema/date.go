@@ -52,7 +52,7 @@ func (d Date) utc() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
 // Start returns the first instant of the day in Chicago.
 func (d Date) Start() time.Time { return d.StartIn(chicago) }
 
-// StartIn returns the first instant of the date in another zone.
+// StartIn returns the first instant of the date in the given zone.
 func (d Date) StartIn(zone *time.Location) time.Time {
 	y, m, day := d.utc().Date()
 	return time.Date(y, m, day, 0, 0, 0, 0, zone)
@@ -76,7 +76,7 @@ func (d Date) ISOWeek() string {
 // Year returns the calendar year of the day.
 func (d Date) Year() int { return d.utc().Year() }
 
-// Month returns the first day of the day's month.
+// Month returns the first day of the month that contains d.
 func (d Date) Month() Date {
 	y, m, _ := d.utc().Date()
 	return NewDate(y, m, 1)

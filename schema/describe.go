@@ -57,8 +57,8 @@ func readDescriptions(files fs.FS) map[[2]string]string {
 	return comments
 }
 
-// describe returns the description of a field's column. A field of an embedded struct is described in that struct. A
-// struct of another package has its descriptions in tags: doc:"...".
+// describe returns the description of a field's column: the field's tag doc:"..." (only structs of other packages have
+// it), else the comment above the field. A field of an embedded struct has its comment in that struct.
 func describe(row reflect.Type, f reflect.StructField) string {
 	if doc, ok := f.Tag.Lookup("doc"); ok {
 		return doc

@@ -24,14 +24,15 @@ type ColumnDoc struct {
 	Doc      string `json:"doc"`
 }
 
-// KindView is the kind of a view, which is computed by each query. Every column of a view may be NULL.
+// KindView marks a view in the dictionary. Each query computes the rows of a view anew, and any of its columns may be
+// NULL.
 const KindView = "view"
 
-// KindMacro is the kind of a table macro, which is called with its parameters.
+// KindMacro marks a table macro in the dictionary: a function with parameters that returns rows.
 const KindMacro = "macro"
 
-// FilePattern returns the path pattern of the table's Parquet files below the data directory, with the names of its
-// directory keys; empty: the table has no files.
+// FilePattern returns the path pattern of the table's Parquet files below the data directory, for example
+// parquet/calendar/account=<account>/data.parquet; empty: the table has no files.
 func (t *Table) FilePattern() string {
 	switch {
 	case !t.HasFiles():

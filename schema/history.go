@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// Frame holds the columns that every version of a setting has. Versions are half-open, [valid_from, valid_to). A time
-// is when spendsync saw a version, because the service does not report the time of a change. The change itself happened
-// within (changed_after, valid_from].
+// Frame holds the columns that every version of a setting has. A version is valid at valid_from, and until just before
+// valid_to. These are the times when spendsync saw the versions, because the service does not report when a setting
+// changed. The change itself happened after changed_after, and at valid_from or before.
 type Frame struct {
 	// Version of this entity, counted from 1.
 	VersionNo int64 `col:"version_no" id:"101" key:"true" history:"no"`
@@ -37,7 +37,7 @@ type Frame struct {
 	ReadState string `col:"read_state" id:"110" history:"no"`
 }
 
-// FramePtr returns the frame of a row that embeds a Frame.
+// FramePtr returns the embedded Frame. Code for all tables of versions uses it to read and set the Frame of a row.
 func (f *Frame) FramePtr() *Frame { return f }
 
 // Forever is the valid_to of the newest version: 9999-12-31 00:00 UTC.
@@ -48,7 +48,7 @@ const (
 	FirstSeen = "first_seen"
 	FirstRead = "first_read"
 	Changed   = "changed"
-	// ChangedBeyond: only the JSON changed, under a key without a column.
+	// ChangedBeyond: only the JSON in raw changed, under a key that has no column.
 	ChangedBeyond = "undescribed"
 	Deleted       = "deleted"
 	Restored      = "restored"
@@ -73,7 +73,7 @@ func (t TableOf[R]) CopyColumn(to, from *R, c Column) {
 	reflect.ValueOf(to).Elem().FieldByIndex(c.index).Set(reflect.ValueOf(from).Elem().FieldByIndex(c.index))
 }
 
-// RawJSON returns the JSON of a row's entity, and whether the table has a column for it.
+// RawJSON returns the service's JSON of the row's entity. isKept is false if the table has no column raw.
 func (t TableOf[R]) RawJSON(row *R) (text string, isKept bool) {
 	for _, c := range t.ColumnsNamed("raw") {
 		return reflect.ValueOf(row).Elem().FieldByIndex(c.index).Interface().(Null[string]).V, true
@@ -81,7 +81,7 @@ func (t TableOf[R]) RawJSON(row *R) (text string, isKept bool) {
 	return "", false
 }
 
-// Tracked returns the columns whose changes make a version, in their order.
+// Tracked returns the columns in which a changed value starts a new version, in the table's order.
 func (t *Table) Tracked() []Column { return t.ColumnsThatAre(Tracked) }
 
 // TrackedNames returns the names of the tracked columns.

@@ -22,15 +22,16 @@ type Intraday struct {
 	RunID string `col:"_run_id" id:"9"`
 }
 
-// SpendIntraday holds the growth of each open day, of which the service keeps no history.
+// SpendIntraday holds how much each campaign had spent at each read of a day that was not over. The service keeps no
+// history of that.
 var SpendIntraday = Define[Intraday]("spend_intraday", ByDay,
 	"Raw: each line has all that was spent since midnight, so lines are not to be added up. What each "+
 		"campaign had spent at each proven read of a day that was not over. A read that found the day as it "+
 		"was before has no lines. "+
 		"The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.")
 
-// IntradayOf adds up the rows of an open day by campaign. The rows must be in key order. A count is NULL if a row with
-// spend lacks it; rows without spend may lack their counts.
+// IntradayOf adds up the rows of an open day by campaign. The rows must be in key order. The sum of a count is NULL if
+// a row with spend lacks the count. A row without spend that lacks it adds 0.
 func IntradayOf(rows *SpendRows, seen Instant, run string) (lines []Intraday) {
 	for _, r := range rows.All() {
 		if n := len(lines); n == 0 || lines[n-1].CampaignID != r.CampaignID {

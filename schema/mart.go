@@ -2,7 +2,7 @@ package schema
 
 import "slices"
 
-// CampaignDay is one campaign on one day.
+// CampaignDay is one campaign on one day: a row of the view mart.campaign_day.
 type CampaignDay struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -61,7 +61,8 @@ var CampaignDays = Define[CampaignDay]("mart_campaign_day", ByMonth,
 		"mart.campaign_day.",
 	AnswerOf("campaign_day"))
 
-// Source30d is one source of a campaign over the performance window.
+// Source30d is one source of a campaign over the last 30 completely known days: a row of the view
+// mart.source_performance.
 type Source30d struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -122,13 +123,14 @@ type Source30d struct {
 	BidOverride Null[Money] `col:"bid_override" id:"27" precision:"12"`
 }
 
-// Source30ds holds the sources of every campaign over the performance window.
+// Source30ds holds the sources of every campaign over the last 30 completely known days.
 var Source30ds = Define[Source30d]("mart_source_30d", ByAccount,
 	"A source of a campaign over the last 30 days that are known whole (the window of int.threshold). The same rows "+
 		"as the view mart.source_performance, ratios rounded.",
 	AnswerOf("source_performance"))
 
-// Marts hold the rows of views in schema mart, for spreadsheets and BI tools that read Parquet and cannot query a view.
+// Marts are the tables whose Parquet files hold the rows of views in schema mart. Spreadsheets and BI tools that read
+// Parquet, and cannot query a view, use these files.
 var Marts = []*Table{CampaignDays.Table, Source30ds.Table}
 
 // Documented returns all tables, marts and copies, as the dictionary shows them.

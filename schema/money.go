@@ -16,8 +16,8 @@ const Dollar Money = 1_000_000
 // negative.
 const MaxMoney Money = 999_999_999_999_999_999
 
-// MoneyDecimals is the number of decimals of Money. maxNumberText is the length of the longest number accepted, far
-// more than a float prints.
+// MoneyDecimals is the number of decimals of Money. maxNumberText is the greatest accepted length of a number, in
+// bytes; a float64 in its shortest form has at most 24.
 const (
 	MoneyDecimals = 6
 	maxNumberText = 100
@@ -50,8 +50,8 @@ func ParseCount(text []byte) (int64, error) {
 	return n, err
 }
 
-// parseScaled returns the number times 10^scale, rounded half to even, and whether rounding changed it. The result has
-// at most 18 digits.
+// parseScaled returns the number times 10^scale, rounded half to even, and whether rounding changed it. A result of
+// more than 18 digits is refused with [ErrRange].
 func parseScaled(text []byte, scale int) (v int64, inexact bool, err error) {
 	if len(text) > maxNumberText {
 		return 0, false, fmt.Errorf("a number of %d digits: %w", len(text), ErrRange)
@@ -91,7 +91,7 @@ type scaled struct {
 	v        int64
 	place    int  // number of digits that v still takes; negative once a digit was dropped
 	half     byte // the first dropped digit
-	isBeyond bool // a later dropped digit is not 0
+	isBeyond bool // a dropped digit after half is not 0
 	isHuge   bool // v has more than 18 digits
 }
 

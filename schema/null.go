@@ -2,8 +2,8 @@ package schema
 
 import "encoding/json"
 
-// Null is a value that may be absent. The zero value is absent, so a field that was never set is unknown. If it were 0,
-// it would change sums.
+// Null is a value that may be absent. The zero value is absent, so a field that was never set is unknown. With 0 as the
+// default, sums would be wrong without notice.
 type Null[T comparable] struct {
 	V     T
 	Valid bool

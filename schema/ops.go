@@ -1,6 +1,6 @@
 package schema
 
-// Run is one run of spendsync that wrote to the store, or tried to.
+// Run describes one execution of a spendsync command that wrote to the store, or tried to.
 type Run struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
@@ -143,8 +143,8 @@ type DayCoverage struct {
 	RunID Null[string] `col:"_run_id" id:"13" json:"_run_id"`
 }
 
-// The values of DayCoverage.RowsTotalState. RowsDiffer is only in days that were last read before version 12 of the
-// tables.
+// The values of DayCoverage.RowsTotalState. Only days that were last read before version 12 of the tables have
+// RowsDiffer.
 const (
 	RowsMatched = "matched"
 	RowsDiffer  = "differs"
@@ -177,8 +177,8 @@ const (
 	ControlUnread  = "unread"
 )
 
-// Sighting records when a lasting fact was first and last seen, by how many runs, and by which run last. Such a fact is
-// one row, however often it is seen.
+// Sighting records when a lasting fact, for example an unreadable field, was first and last seen, by how many runs, and
+// by which run last. Such a fact is one row, however many runs see it.
 type Sighting struct {
 	// When a run first saw this fact.
 	FirstSeenAt Instant `col:"first_seen_at" id:"101" json:"first_seen_at"`
@@ -190,7 +190,8 @@ type Sighting struct {
 	RunID string `col:"_run_id" id:"104" json:"_run_id"`
 }
 
-// SightingPtr returns the sighting of a row that embeds a Sighting.
+// SightingPtr returns the embedded Sighting. Code for all tables of lasting facts uses it to read and set the Sighting
+// of a row.
 func (s *Sighting) SightingPtr() *Sighting { return s }
 
 // EntityRead is one entity that currently cannot be read, completely or in part, and the reason.
@@ -278,7 +279,8 @@ type Note struct {
 	RunID string `col:"_run_id" id:"9"`
 }
 
-// NoteAccepted is the value of Note.Decision.
+// NoteAccepted is the value of Note.Decision after a person has accepted the difference. Before that, Note.Decision is
+// NULL.
 const NoteAccepted = "accepted"
 
 // File is one published file.
@@ -301,7 +303,8 @@ type File struct {
 	RunID string `col:"_run_id" id:"8"`
 }
 
-// The tables of schema ops. They are made from the manifest and the ledger.
+// The tables of schema ops. They are made from the manifest and the ledger (the record of all runs), and have no
+// Parquet files.
 var (
 	Runs     = Define[Run]("ops.run", InMemory, "Every run: what it read, what it changed, how it ended.")
 	Steps    = Define[Step]("ops.step", InMemory, "Every unit of work of every run, with what went wrong.")
@@ -326,8 +329,8 @@ var (
 		"manifest names them.")
 )
 
-// Copies hold the rows of tables of schema ops, so that readers of Parquet alone can tell 0 from unknown. A file of a
-// copy is as of the generation that wrote the file.
+// Copies are tables whose Parquet files hold the rows of tables of schema ops. Programs that read only Parquet need
+// them to tell 0 from unknown. Each file shows the state at the generation that wrote it.
 var (
 	CoverageFiles = Define[DayCoverage]("ops_day_coverage", ByMonth, "How well each Chicago day is known, for who "+
 		"reads Parquet alone. A day that is open, complete or final is covered: there a missing row of spend_daily "+

@@ -1,7 +1,8 @@
 package schema
 
-// Reading records when a part of a campaign's settings was last read completely. That reading confirms the current
-// version of each entity in the part, except entities that have a row of their own in this table.
+// Reading records when a part of a campaign's settings, for example its list of creatives, was last read completely.
+// That time confirms the current version of every entity in the part. An entity that was last confirmed at another time
+// has a row of its own in this table.
 type Reading struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -19,7 +20,7 @@ type Reading struct {
 	RunID string `col:"_run_id" id:"6"`
 }
 
-// The values of Reading.Part, in addition to those of SourceRule.Rule.
+// The values of Reading.Part that are not also values of SourceRule.Rule.
 const (
 	PartCampaign = "campaign"
 	PartDelivery = "delivery"
@@ -27,29 +28,29 @@ const (
 	PartMode     = "source_mode"
 )
 
-// Place is the key of a row of the table reading: the row whose time confirms a version. An empty EntityID means the
-// row of an entire part.
+// Place is the key of a row of the table reading, without the account. The time in that row confirms a version. An
+// empty EntityID stands for an entire part.
 type Place struct{ CampaignID, Part, EntityID string }
 
-// Whole returns the place of the entire part.
+// Whole returns the key of the row for the entire part that contains the entity.
 func (p Place) Whole() Place {
 	p.EntityID = ""
 	return p
 }
 
-// Place returns the [Place] whose reading confirms the version.
+// Place returns the key of the row of table reading whose time confirms this version of the campaign.
 func (r *Campaign) Place() Place { return Place{r.CampaignID, PartCampaign, ""} }
 
-// Place returns the [Place] whose reading confirms the version.
+// Place returns the key of the row of table reading whose time confirms this version of the delivery status.
 func (r *Delivery) Place() Place { return Place{r.CampaignID, PartDelivery, ""} }
 
-// Place returns the [Place] whose reading confirms the version.
+// Place returns the key of the row of table reading whose time confirms this version of the creative.
 func (r *Creative) Place() Place { return Place{r.CampaignID.V, PartCreative, r.CreativeID} }
 
-// Place returns the [Place] whose reading confirms the version.
+// Place returns the key of the row of table reading whose time confirms this version of the source mode.
 func (r *SourceMode) Place() Place { return Place{r.CampaignID, PartMode, ""} }
 
-// Place returns the [Place] whose reading confirms the version.
+// Place returns the key of the row of table reading whose time confirms this version of the rule.
 func (r *SourceRule) Place() Place { return Place{r.CampaignID, r.Rule, r.SourceID} }
 
 // Readings holds the time of the last reading of each part of the settings.

@@ -27,7 +27,7 @@ func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 	return rec
 }
 
-// array returns one column of rows.
+// array returns column i of the rows as an Arrow array, which the caller must release.
 func (t TableOf[R]) array(mem memory.Allocator, i int, rows []R) arrow.Array {
 	c := t.Columns[i]
 	b := array.NewBuilder(mem, t.Arrow.Field(i).Type)
@@ -55,8 +55,8 @@ func (t TableOf[R]) array(mem memory.Allocator, i int, rows []R) arrow.Array {
 	return b.NewArray()
 }
 
-// appendColumn appends one field of all rows. The caller must have reserved memory in the builder that null and put
-// append to.
+// appendColumn calls the function put with one field of each row, or the function null if the field is NULL. These
+// functions may append to an Arrow builder without a capacity check, so the caller must reserve memory first.
 func appendColumn[T comparable, R any](c Column, rows []R, null func(), put func(T)) {
 	for i := range rows {
 		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
@@ -70,15 +70,15 @@ func appendColumn[T comparable, R any](c Column, rows []R, null func(), put func
 	}
 }
 
-// PutValues sets a column of rows to values of a Parquet file, one value per row. The fields must be NULL or zero
-// before. The rows share no memory with the values.
+// PutValues sets one column of the rows to values of a Parquet file, one value per row. NULL values are skipped, so the
+// column must be NULL or zero in all rows before. The rows share no memory with the values.
 func (t TableOf[R]) PutValues(rows []R, column int, values []parquet.Value) {
 	c := &t.Columns[column]
 	switch c.Kind {
 	case Text:
 		var texts textCopies
 		putValues(c, rows, values, func(v *parquet.Value) string { return texts.of(v.ByteArray()) })
-	case Count, Amount, Moment: // all of them are 64 bits
+	case Count, Amount, Moment: // all three are int64 in the row struct
 		putValues(c, rows, values, func(v *parquet.Value) int64 { return v.Int64() })
 	case Day:
 		putValues(c, rows, values, func(v *parquet.Value) Date { return Date(v.Int32()) })
@@ -102,8 +102,8 @@ func putValues[T comparable, R any](c *Column, rows []R, values []parquet.Value,
 	}
 }
 
-// textCopies copies texts, many into one block of memory. A text that is passed several times in succession from the
-// same memory, for example from a dictionary, is copied once.
+// textCopies copies texts, many into one block of memory. If a text comes again directly after itself, from the same
+// address (for example of a Parquet dictionary), it is not copied again.
 type textCopies struct {
 	last *byte
 	text string
@@ -144,7 +144,7 @@ func (c *Column) equal(a, b unsafe.Pointer) bool {
 	switch c.Kind {
 	case Text:
 		return fieldsEqual[string](c, a, b)
-	case Count, Amount, Moment: // all of them are 64 bits
+	case Count, Amount, Moment: // all three are int64 in the row struct
 		return fieldsEqual[int64](c, a, b)
 	case Day:
 		return fieldsEqual[Date](c, a, b)

@@ -4,7 +4,7 @@ import "slices"
 
 // ReportColumn is a column of the service's spend report.
 type ReportColumn struct {
-	Name string // as in the service's description; its line in the service file is report.NAME
+	Name string // as the service's description has it; the line report.NAME of the service file has the actual name
 	Is   ReportKind
 	// MayLack means that the operator may omit the column from report.columns. The values of the column are then
 	// unknown.
@@ -22,7 +22,7 @@ const (
 	ReportLabel                     // a text of a creative or its campaign; not part of a row's key or content
 )
 
-// Report lists the columns that are requested: the columns of the rows, for each day, and the labels, once per run.
+// Report lists the columns that spendsync requests: the labels once per run, all others with the rows of each day.
 var Report = []ReportColumn{
 	{"date", ReportDay, true},
 	{"campaign_id", ReportID, false},
@@ -43,7 +43,7 @@ var Report = []ReportColumn{
 // IsOfRow reports whether a column is requested with the rows of a day.
 func IsOfRow(c ReportColumn) bool { return c.Is != ReportLabel }
 
-// MayNotLack reports whether the column is needed to store a row of a day.
+// MayNotLack reports whether the rows of a day cannot be stored without the column.
 func MayNotLack(c ReportColumn) bool { return IsOfRow(c) && !c.MayLack }
 
 // IsOfCreative reports whether a column is requested once per run, with one row for each campaign and creative.
@@ -70,7 +70,8 @@ func ReportColumnNamed(name string) *ReportColumn {
 	return &Report[i]
 }
 
-// Piece describes the replies about one campaign, or about one creative of a campaign, in a read of a day.
+// Piece is one campaign, or one creative of a campaign, that was requested by itself in the read of a day. Pages is the
+// number of its reply pages.
 type Piece struct {
 	Campaign string `json:"campaign"`
 	Creative string `json:"creative,omitempty"`

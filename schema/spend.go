@@ -32,8 +32,8 @@ type Spend struct {
 	RunID string `col:"_run_id" id:"13" compress:"dictionary"`
 }
 
-// SpendDaily holds the latest proven state of every day, one row per creative and source. A proven read of a day
-// replaces all rows of the day.
+// SpendDaily holds the rows of each day from the day's last proven read, one row per creative and source. A read is
+// proven if evidence shows that no row is missing; it replaces all rows of the day.
 var SpendDaily = Define[Spend]("spend_daily", ByDay,
 	"Raw: main.spend has the days that were over, with names, settings and the conversions still to come. Spend per "+
 		"Chicago day, campaign, creative and source, as the service last reported it, the open day included. "+
@@ -41,8 +41,8 @@ var SpendDaily = Define[Spend]("spend_daily", ByDay,
 	From(Replies), Large(), Dropped(DroppedColumn{12, "conversions_fractional", 14}))
 
 // ReplyRules is the version of the rules by which replies of the report become rows of [SpendDaily]. Raise it whenever
-// a reply may decode to different rows. Replies of days within the report's reach are then decoded again. Replies of
-// older days are not decoded again, so they need not decode to the stored rows.
+// the same reply may give different rows. Stored replies of days within the report's reach are then decoded again.
+// Those of older days are not, so they need not decode to the stored rows.
 const ReplyRules = "4"
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].
@@ -92,7 +92,7 @@ func CampaignSpendSQL(where string) string {
 FROM main.spend_daily WHERE ` + where + ` GROUP BY account_id, report_date, campaign_id`
 }
 
-// SpendChange is one restatement: a difference between a finished day as stored and as read again.
+// SpendChange is one row of a finished day that differs between the stored day and a later read of the day.
 type SpendChange struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -135,7 +135,7 @@ const (
 	OpDelete = "delete"
 )
 
-// SpendChanges holds every restatement. Rows are only added.
+// SpendChanges holds every difference between a finished day as stored and as read again. Rows are only added.
 var SpendChanges = Define[SpendChange]("spend_change", BySeen,
 	"History: what changed, not what was spent. Every difference between a finished day as stored and "+
 		"as read again: old and new numbers, and when they were seen. "+

@@ -7,8 +7,9 @@ import (
 	"unsafe"
 )
 
-// reportedColumns are the columns of spend_daily whose values the service reports: all except the account and the day
-// (spendsync asks for them), the name of the campaign (a label), and spendsync's own notes.
+// reportedColumns are the columns of spend_daily whose values come with the report's rows. The other columns are the
+// account and the day (spendsync asks for them), the name of the campaign (a label), and those that spendsync itself
+// sets (their names begin with _).
 var reportedColumns = slices.DeleteFunc(slices.Clone(SpendDaily.Columns), func(c Column) bool {
 	return c.Name == "account_id" || c.Name == "report_date" || c.Name == "campaign_name" || strings.HasPrefix(c.Name,
 		"_")
@@ -71,7 +72,7 @@ func SameReported(a, b *Spend) bool {
 	return true
 }
 
-// Restates reports whether a number that was known in the stored row differs in the other row.
+// Restates reports whether a number that is known (not NULL) in the stored row differs in the row just read.
 func Restates(stored, read *Spend) bool {
 	for i := range ownNumbers {
 		c := &ownNumbers[i]
@@ -101,7 +102,8 @@ var restatedNumbers = func() (restated []restatedNumber) {
 	return restated
 }()
 
-// SetNumbers sets the operation and the numbers of the stored row and of the row just read. Either row may be nil.
+// SetNumbers sets the old numbers from the stored row, the new numbers from the row just read, and the operation. It is
+// an insert if there is no stored row (nil), and a delete if no row was read.
 func (l *SpendChange) SetNumbers(stored, read *Spend) {
 	switch l.Op = OpUpdate; {
 	case stored == nil:

@@ -8,44 +8,46 @@ import (
 	"unsafe"
 )
 
-// SpendRows holds the rows of one account and day in a quarter of the memory of a slice. Values that neighboring rows
-// share are stored once, and a row has no pointers for the garbage collector to follow. A large day takes most of a
-// run's memory.
+// SpendRows holds the rows of one account and day in a quarter of the memory of a []Spend, because a large day takes
+// most of a run's memory. Values that neighboring rows share are stored once, and a row has no pointers for the garbage
+// collector to follow.
 //
-// Each row has its own counts and amounts (see [ownNumbers]) and source. All other columns, including columns added
-// later, are shared by neighbors.
+// Each row has its own source, counts and amounts (see [ownNumbers]). Neighboring rows share the values of all other
+// columns, including columns added later.
 //
-// With plain slices, a first load of three million rows takes 12 % more time, an hourly run 11 % more, and memory peaks
-// at 500 MiB instead of 310.
+// With a []Spend, a first load of three million rows takes 12 % more time, an hourly run 11 % more, and memory peaks at
+// 500 MiB instead of 310.
 //
 // The zero value is empty. SpendRows is not safe for concurrent use. The texts of a row remain valid after rows are
 // changed or removed; the text of a source keeps the memory of many other sources alive.
 type SpendRows struct {
 	rows    []packedSpend
-	numbers []int64  // the ownNumbers of each row, row by row
-	heads   []Spend  // values that consecutive rows share; the other columns are empty
-	sources [][]byte // each text prefixed by its length
+	numbers []int64  // len(ownNumbers) values per row, in row order
+	heads   []Spend  // the columns that consecutive rows share; source and ownNumbers are empty
+	sources [][]byte // IDs of sources, each prefixed by its length
 }
 
-// packedSpend locates the parts of a row.
+// packedSpend locates the source of a row, and the values that it shares with other rows.
 type packedSpend struct {
-	source uint32 // upper 16 bits: index into sources; lower 16 bits: offset there
-	head   uint32 // upper bits: index into heads; last knownBits: which ownNumbers are not NULL
+	source uint32 // upper 16 bits: index into SpendRows.sources; lower 16 bits: offset in that element
+	head   uint32 // lowest knownBits bits: which ownNumbers are not NULL; other bits: index into SpendRows.heads
 }
 
-// SpendStamp holds spendsync's own notes on a row.
+// SpendStamp holds the columns of a row that spendsync itself sets: when it first saw the row, when it last saw a
+// change, and the run that last changed the row.
 type SpendStamp struct {
 	FirstSeenAt, ChangedAt Instant
 	RunID                  string
 }
 
-// ownNumbers are the columns that, besides the source, are stored for each row: all counts and amounts. In the row
-// struct each takes 8 bytes, followed by the flag of a [Null].
+// ownNumbers are the columns that SpendRows stores for each row separately, besides the source: all counts and amounts.
+// Each takes 8 bytes in the row struct, followed by the flag of a [Null] if it is nullable.
 var ownNumbers = slices.DeleteFunc(slices.Clone(SpendDaily.Columns), func(c Column) bool { return !c.isOwnNumber() })
 
 func (c Column) isOwnNumber() bool { return c.Kind == Count || c.Kind == Amount }
 
-// knownBits is the number of bits of packedSpend.head that mark the ownNumbers that are not NULL.
+// knownBits is how many of the lowest bits of packedSpend.head are flags. Each of the ownNumbers has one, which is set
+// if the number is nullable and not NULL.
 var knownBits = len(ownNumbers)
 
 func init() {
@@ -54,14 +56,15 @@ func init() {
 	}
 }
 
-// pieceBytes is the capacity of one element of SpendRows.sources, because an offset within an element has 16 bits. A
-// single larger source gets an element of its own size.
+// pieceBytes is the capacity of one element of SpendRows.sources, because packedSpend.source has 16 bits for the offset
+// in an element. A single source that is larger gets an element of its own size.
 const pieceBytes = 1 << 16
 
 // Len returns the number of rows.
 func (s *SpendRows) Len() int { return len(s.rows) }
 
-// Reset removes all rows and keeps their memory.
+// Reset removes all rows. It keeps their memory for new rows, except that of the source IDs, which callers may still
+// use.
 func (s *SpendRows) Reset() { s.Cut(0) }
 
 // Cut removes all rows after the first n.
@@ -70,7 +73,7 @@ func (s *SpendRows) Cut(n int) {
 	if n == 0 {
 		clear(s.heads)
 		s.heads = s.heads[:0]
-		s.sources = nil // texts already handed out point into it
+		s.sources = nil // callers may still hold source IDs that point into this memory
 	}
 }
 
@@ -111,7 +114,7 @@ func (s *SpendRows) Append(r *Spend) {
 		head: addHead(&s.heads, &head)<<knownBits | notNull})
 }
 
-// addSource copies a text, prefixed by its length, and returns its location.
+// addSource copies the ID of a source, prefixed by its length, and returns its location, see packedSpend.source.
 func (s *SpendRows) addSource(text string) uint32 {
 	last := len(s.sources) - 1
 	if size := binary.MaxVarintLen32 + len(text); last < 0 || len(s.sources[last])+size > cap(s.sources[last]) {
@@ -126,7 +129,7 @@ func (s *SpendRows) addSource(text string) uint32 {
 	return at
 }
 
-// source returns the text at a location. Its bytes never change.
+// source returns the ID of a source at a location, see packedSpend.source. Its bytes never change, so it is not copied.
 func (s *SpendRows) source(at uint32) string {
 	text := s.sources[at>>16][at&0xffff:]
 	size, used := uint64(text[0]), 1
@@ -136,8 +139,8 @@ func (s *SpendRows) source(at uint32) string {
 	return unsafe.String(unsafe.SliceData(text[used:]), int(size))
 }
 
-// addHead returns the index of a head. It reuses an equal head among the last few, because rows of two runs often
-// alternate, and else adds the head.
+// addHead returns the index of a head that equals h. It looks at the last four heads only, because the rows of two runs
+// often alternate. If none of them equals h, addHead appends h.
 func addHead(heads *[]Spend, h *Spend) uint32 {
 	last := len(*heads) - 1
 	for i := last; i >= 0 && i > last-4; i-- {
@@ -188,7 +191,7 @@ func (s *SpendRows) All() iter.Seq2[int, *Spend] {
 	}
 }
 
-// Compare orders two rows by their key.
+// Compare compares the keys of rows i and j, with a result as of [cmp.Compare].
 func (s *SpendRows) Compare(i, j int) int {
 	a, b := &s.rows[i], &s.rows[j]
 	if i, j := a.head>>knownBits, b.head>>knownBits; i != j {
@@ -225,21 +228,22 @@ func (s *SpendRows) Sort() {
 	s.rows, s.numbers = rows, numbers
 }
 
-// Restamp sets new stamps, row by row.
+// Restamp replaces the [SpendStamp] of every row, in row order.
 type Restamp struct {
 	rows  *SpendRows
 	heads []Spend
 
-	// The previous row: its old head, its stamp, and its new head.
+	// Of the previous row: the index of its old head, its stamp, and the index of its new head.
 	from  uint32
 	stamp SpendStamp
 	to    uint32
 }
 
-// Restamp starts setting new stamps. Until [Restamp.Done], rows that already have a new stamp must not be read.
+// Restamp starts replacing the stamps of all rows. Until [Restamp.Done] is called, a row must not be read after its
+// stamp was replaced.
 func (s *SpendRows) Restamp() *Restamp { return &Restamp{rows: s} }
 
-// Next sets the stamp of row i. The calls must have i = 0, 1, 2 and so on.
+// Next sets the stamp of row i. It must be called once for each row, in order: i = 0, 1, 2 and so on.
 func (r *Restamp) Next(i int, stamp SpendStamp) {
 	p := &r.rows.rows[i]
 	if from := p.head >> knownBits; i == 0 || from != r.from || stamp != r.stamp {

@@ -30,20 +30,20 @@ type Column struct {
 	Name      string
 	Doc       string // one line: unit, meaning, what NULL means
 	Kind      Kind
-	Precision int32 // of an Amount; its scale is 6
+	Precision int32 // number of digits of an Amount, six of them decimals
 	Nullable  bool
 	Key       bool
 	FieldID   int // in Parquet and Arrow; never reused, never changed
 	Since     int // version of the tables that added it
 	History   InHistory
 
-	encoding string  // of the Parquet values; empty: a dictionary, if the kind has one
+	encoding string  // Parquet encoding of the values; empty: a dictionary, if the kind has one
 	compress string  // DuckDB's compression; empty: DuckDB chooses each time
-	offset   uintptr // of the field in the row struct
-	index    []int   // of the field in the row struct, for reflection
+	offset   uintptr // of the field in the row struct, in bytes
+	index    []int   // of the field in the row struct, as reflect's FieldByIndex takes it
 }
 
-// DuckDB returns the column's type in DuckDB's DDL.
+// DuckDB returns the name of the column's type in DuckDB, for example DECIMAL(18,6).
 func (c Column) DuckDB() string {
 	if t := kinds[c.Kind].duckdb; c.Kind == Amount {
 		return fmt.Sprintf(t, c.Precision)
@@ -52,8 +52,9 @@ func (c Column) DuckDB() string {
 	}
 }
 
-// Partition is how the Parquet files of a table are split. The directory key never has the name of a column: BigQuery
-// refuses equal names, and in DuckDB the path would override the file's values.
+// Partition is how the rows of a table are split into Parquet files. It is also a key in the path of a file (for
+// example day=2026-11-02), and never the name of a column: BigQuery refuses equal names, and in DuckDB the value in the
+// path would override the file's values.
 type Partition string
 
 // The partitions.
@@ -62,8 +63,8 @@ const (
 	BySeen    Partition = "seen"  // one file per account and Chicago day on which the rows were seen
 	ByMonth   Partition = "month" // one file per account and Chicago month, of the report day or of a run's start
 	ByAccount Partition = ""      // one file per account
-	InMemory  Partition = "-"     // schema ops: made from manifest and ledger, no file of its own
-	Summed    Partition = "+"     // sums of another table, made by DuckDB, no file of its own
+	InMemory  Partition = "-"     // a table of schema ops, made from manifest and ledger; it has no Parquet files
+	Summed    Partition = "+"     // sums of another table, computed by DuckDB; it has no Parquet files
 )
 
 // HasFiles reports whether the table has Parquet files of its own.
@@ -84,7 +85,7 @@ type Table struct {
 	Versioned bool     // its rows are versions: they embed a [Frame]
 	MadeFrom  MadeFrom // the source from which its rows can be rebuilt
 	Large     bool     // this table has by far the most rows
-	Stubbed   bool     // entities known only from the report have a version, too
+	Stubbed   bool     // entities known only from the report have versions, too: see [Stubbed]
 	// number of consecutive complete listings that must lack an entity before it counts as deleted
 	Patience int
 	View     string                    // the view whose rows the table's files hold, see [AnswerOf]; empty: none
@@ -104,7 +105,7 @@ func (t *Table) FullName() string {
 	return t.Schema + "." + t.Name
 }
 
-// KeyNames returns the key columns in their order.
+// KeyNames returns the names of the key columns, in the table's order.
 func (t *Table) KeyNames() []string {
 	var names []string
 	for _, c := range t.Columns {
@@ -115,7 +116,7 @@ func (t *Table) KeyNames() []string {
 	return names
 }
 
-// ColumnNames returns all columns in their order.
+// ColumnNames returns the names of all columns, in the table's order.
 func (t *Table) ColumnNames() []string {
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -205,7 +206,8 @@ func offsetOf(row reflect.Type, f reflect.StructField) (offset uintptr) {
 	return offset
 }
 
-// numberIn parses a number in a field's tag, if there is one.
+// numberIn parses the number in a tag of the field into *to. The number must be from least to most. Without the tag,
+// *to is unchanged.
 func numberIn(f reflect.StructField, tag string, to *int, least, most int) error {
 	text, ok := f.Tag.Lookup(tag)
 	if !ok {

@@ -27,7 +27,8 @@ type TrackerDay struct {
 	RunID string `col:"_run_id" id:"11"`
 }
 
-// TrackerDaily holds the days of the tracker's export. A newer export replaces whole days.
+// TrackerDaily holds the days of the exports of the operator's tracker. A newer export replaces all rows of the days
+// that it has.
 var TrackerDaily = Define[TrackerDay]("tracker_daily", ByDay,
 	"Raw: its days begin at midnight of the tracker's time zone, so a day of it is a day of spend_daily only if the "+
 		"tracker reports in America/Chicago. What the operator's own tracker counted, as the export that "+

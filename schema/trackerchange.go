@@ -1,6 +1,6 @@
 package schema
 
-// TrackerChange is one difference between a day of the tracker as stored and as in a later file.
+// TrackerChange is one row of a tracker's day that differs between the stored day and a later export of the day.
 type TrackerChange struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -44,7 +44,7 @@ type TrackerChange struct {
 	RunID string `col:"_run_id" id:"20"`
 }
 
-// TrackerChanges holds every difference. Rows are only added.
+// TrackerChanges holds every difference between a stored day of the tracker and a later export. Rows are only added.
 var TrackerChanges = Define[TrackerChange]("tracker_change", BySeen,
 	"History: what changed, not what was counted. Every difference between a day of tracker_daily as stored and as a "+
 		"later file has it: old and new numbers, when they were read, and of which file. The first file of a day "+

@@ -14,7 +14,7 @@ type MadeFrom int
 
 // The sources from which a table's rows can be rebuilt.
 const (
-	Nothing     MadeFrom = iota // the rows are history, and only a backup has them
+	Nothing     MadeFrom = iota // none: only a backup has the rows
 	Replies                     // the stored replies of the report
 	OtherTables                 // other tables, the manifest, the ledger
 )
@@ -22,7 +22,7 @@ const (
 // From sets the source from which the table's rows can be rebuilt.
 func From(m MadeFrom) Trait { return func(t *Table) { t.MadeFrom = m } }
 
-// Since sets the version of the tables that added the table, if not the first.
+// Since sets the version of the tables that added the table. A table without this trait is as old as [Oldest].
 func Since(version int) Trait { return func(t *Table) { t.Since = version } }
 
 // DroppedColumn is a column that only files of earlier versions have. Its field ID is never reused.
@@ -43,11 +43,11 @@ func Large() Trait { return func(t *Table) { t.Large = true } }
 func DeletedAfter(absences int) Trait { return func(t *Table) { t.Patience = absences } }
 
 // Stubbed marks a table of versions in which an entity that is known only from the report has a version, too. Such a
-// version has only the entity's key.
+// version has the entity's key, but no settings.
 func Stubbed() Trait { return func(t *Table) { t.Stubbed = true } }
 
-// AnswerOf marks a table whose files hold the rows of a view in schema mart, or of a table of schema ops (named with
-// its schema). DuckDB has no table of this name.
+// AnswerOf marks a table that exists only as Parquet files. They hold the rows of a view in schema mart, or of a table
+// of schema ops (then its name includes the schema). DuckDB has no table of this name.
 func AnswerOf(view string) Trait {
 	return func(t *Table) { t.View, t.MadeFrom = view, OtherTables }
 }
@@ -64,9 +64,10 @@ type InHistory int
 const (
 	// Tracked: a changed value starts a new version.
 	Tracked InHistory = iota
-	// Untracked: a changed value starts no version; the column has the value from when the version was last written.
+	// Untracked: a changed value starts no version. It is stored only when the row of the version is written for
+	// another reason.
 	Untracked
-	// Refreshed: like Untracked, but a newer value is written into the current version.
+	// Refreshed: a changed value starts no version, but replaces the value in the current version.
 	Refreshed
 )
 
@@ -85,8 +86,8 @@ func inHistory(tag string, c Column) (InHistory, error) {
 	return 0, fmt.Errorf("column %s: history %q", c.Name, tag)
 }
 
-// FilesVersion returns the version that last changed the table's columns. The table's files state this version, so
-// equal rows give an equal file until the version changes.
+// FilesVersion returns the version of the tables that last changed the columns of this table. The table's Parquet files
+// state this version, and not the newest, so that equal rows give equal files until the columns change.
 func (t *Table) FilesVersion() int {
 	version := t.Since
 	for _, c := range t.Columns {
@@ -98,7 +99,8 @@ func (t *Table) FilesVersion() int {
 	return version
 }
 
-// HasColumnsOf reports whether a file with these columns can be a file of the table as the given version wrote it.
+// HasColumnsOf reports whether a file of the table, written by the given version of the tables, has exactly the columns
+// with these names, in this order. Columns that a later version dropped may be missing or not.
 func (t *Table) HasColumnsOf(version int, names []string) bool {
 	was := t.AsOf(version)
 	return was != nil && slices.Equal(was.ColumnNames(), slices.DeleteFunc(slices.Clone(names), func(name string) bool {
@@ -120,7 +122,7 @@ func (t *Table) AsOf(version int) *Table {
 	return was
 }
 
-// Only returns the table with the columns for which has reports true.
+// Only returns a copy of the table that has only the columns for which the function returns true.
 func (t *Table) Only(has func(Column) bool) *Table {
 	some := *t
 	some.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !has(c) })
@@ -128,7 +130,7 @@ func (t *Table) Only(has func(Column) bool) *Table {
 	return &some
 }
 
-// ColumnsThatAre returns the columns with a role, in their order.
+// ColumnsThatAre returns the columns with the given role in a table of versions, in the table's order.
 func (t *Table) ColumnsThatAre(role InHistory) []Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.History != role })
 }
@@ -143,8 +145,8 @@ func TablesAsOf(version int) (tables []*Table) {
 	return tables
 }
 
-// Fields returns the columns of a table of versions that hold values read from the service, in
-// their order: all but the key, the frame, and spendsync's own notes.
+// Fields returns the columns with values that are read from the service, in the table's order. It leaves out the key,
+// the columns of the embedded [Frame], and the columns that spendsync itself sets (their names begin with _).
 func (t *Table) Fields() []Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool {
 		return c.Key || c.isEmbedded() || strings.HasPrefix(c.Name, "_")
@@ -153,7 +155,7 @@ func (t *Table) Fields() []Column {
 
 func (c Column) isEmbedded() bool { return len(c.index) > 1 }
 
-// Named returns the table with a full name; nil: there is none.
+// Named returns the table, mart or copy with the given full name; nil: there is none.
 func Named(name string) *Table {
 	for _, t := range Documented() {
 		if t.FullName() == name {

@@ -7,8 +7,8 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 )
 
-// Kind is the type of a column. There are six kinds, without floats and nested types, because every engine that reads
-// the store must support each kind.
+// Kind is the type of a column. There are only six kinds, none of them for floats or nested values, because every
+// engine that reads the store must support all kinds.
 type Kind int
 
 // The kinds of column.

@@ -14,15 +14,15 @@ import (
 	"spendsync/schema"
 )
 
-// errTwice reports that there are two budgets for one kind of change.
+// errTwice reports that the reply has two budgets of the same kind.
 var errTwice = errors.New("there twice")
 
 // Account makes a row of the balance and rows of the limits, seen at seenAt. It also returns the account that the API
-// key acts on, and whether the API key can make changes. limits and balance are zero Entities if they were not read; me
-// is required.
+// key acts on, and whether the API key can make changes. The reply me is required. If the reply limits or balance was
+// not read, it is a zero Entity.
 //
-// The description lists the facts of the three replies but names few of their keys. So each value is looked up under
-// the keys of the sections me, balance and limits of service.yaml; the first key that exists counts:
+// The service's description lists the facts of the three replies but names few of their keys. So each value is looked
+// up under the keys that the sections me, balance and limits of service.yaml list; the first key that exists counts:
 //
 //   - The account is a text or a whole number under a key that me.account or me.owner lists. Or there is an object
 //     under that key, which has the account under one of these keys or under id. All of this may be within an object
@@ -34,7 +34,8 @@ var errTwice = errors.New("there twice")
 //     may be negative.
 //   - The limits are a list or a map under a key of limits.lists, or a list within an object under such a key; or the
 //     reply itself is the map. The kind of a limit is under limits.kind, or is its key in the map. The time of its
-//     reset may be given once for the whole reply. If used is missing and left exists, used is allowed minus left.
+//     reset may be given once for the whole reply. If a limit has no key for used, but allowed and left are known, the
+//     column used is their difference, at least 0.
 //
 // The meaning of null and of a missing key:
 //
@@ -70,11 +71,11 @@ func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c Settin
 type AccountRead struct {
 	Snapshot schema.AccountSnapshot
 	Limits   []schema.AccountLimit
-	Decoded  // the fields of Snapshot and Limits
+	Decoded  // which fields of Snapshot and Limits were read, refused or not set
 
 	Ref      string            // the account that the API key acts on; empty: the reply names none
 	CanWrite schema.Null[bool] // whether the API key can make changes
-	Key      Decoded           // the fields of Ref and CanWrite
+	Key      Decoded           // whether Ref and CanWrite were read or refused
 }
 
 func orNull(e extract.Entity) string { return cmp.Or(string(e.Raw), "null") }
@@ -90,13 +91,14 @@ func newAccountReader(s *service.Service) *accountReader {
 		service: s}}
 }
 
-// inside returns a reader of an object within a reply, with the keys of a section of the service file.
+// inside returns a reader of an object within a reply. It finds keys by the names in a section of the service file.
 func (a *accountReader) inside(section string, fields map[string]extract.Value) reader {
 	return reader{entityContext: a.entityContext}.inside(section, fields)
 }
 
-// spread returns a reader of an entity, with the keys of a section of the service file. It looks first in the objects
-// under the section's parts, then in the entity itself: a key next to such an object may mean something else.
+// spread returns a reader of an entity that finds keys by the names in a section of the service file. It looks first in
+// the objects under the keys that the section's line parts lists, then in the entity itself, because a key next to such
+// an object may mean something else.
 func (a *accountReader) spread(section string, e extract.Entity) reader {
 	outer := maps.Clone(e.Fields)
 	r := reader{entityContext: a.entityContext, section: section}
@@ -114,7 +116,8 @@ func (a *accountReader) keyInfo(me extract.Entity) reader {
 	return a.spread("me", me)
 }
 
-// account returns the account that the API key acts on.
+// account returns the account that the API key acts on. If the reply has no valid one, account records that as refused
+// and returns the empty text.
 func (a *accountReader) account(me extract.Entity) string {
 	r := a.keyInfo(me)
 	ids, owners := r.names("account"), r.names("owner")
@@ -154,8 +157,8 @@ func (a *accountReader) accountID(v extract.Value) (string, error) {
 	return id, err
 }
 
-// nameMissing refuses columns for which a reply has no known key. The error lists the keys of the reply, and names the
-// line of the service file that adds another key.
+// nameMissing records a column as refused if the reply has no known key for it. The error lists the keys of the reply,
+// and names the line of the service file in which the operator can add another key.
 func (a *accountReader) nameMissing(e extract.Entity, section string, columns ...string) {
 	r := a.spread(section, e)
 	for _, column := range columns {
@@ -166,12 +169,12 @@ func (a *accountReader) nameMissing(e extract.Entity, section string, columns ..
 	}
 }
 
-// balance returns the account's money, without the raw replies.
+// balance returns the account's money, without the columns advertiser_id and raw.
 func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 	r := a.spread("balance", e)
 	statusAbsence := optional
 	if e.Raw == nil {
-		statusAbsence = needed // the reply was not read, so all columns are unread
+		statusAbsence = needed // the reply was not read, so a missing key means unread, not NULL
 	}
 	snap := schema.AccountSnapshot{
 		AccountID: a.c.Account, SeenAt: a.seenAt,
@@ -257,7 +260,7 @@ func (a *accountReader) limitList(around reader, list []extract.Value) (lims []s
 	return lims
 }
 
-// appendLimit appends one budget, unless it is not understood.
+// appendLimit appends one budget. It refuses a budget with an invalid kind or without any number.
 func (a *accountReader) appendLimit(
 	lims []schema.AccountLimit, around reader, kind string, fields map[string]extract.Value,
 ) []schema.AccountLimit {

@@ -21,8 +21,8 @@ func (r reader) autoFunding(snap *schema.AccountSnapshot) {
 	snap.AutoFundingAmount = readKeys(from, optional, money, "auto_funding_amount", amount...)
 }
 
-// prefixed returns each key with the prefix of each object, for example auto_funding_amount. Some replies use such keys
-// in place of an object.
+// prefixed returns every combination of an object's name and a key, for example auto_funding_amount. Some replies have
+// such keys instead of an object with the keys.
 func prefixed(objects, keys []string) (all []string) {
 	for _, object := range objects {
 		for _, key := range keys {

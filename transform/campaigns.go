@@ -14,7 +14,8 @@ import (
 // counts, because it was read later.
 //
 // A field that could not be read is NULL and in Unread, so that the caller can use the last known value. A field that
-// is not set is NULL and in the list of [Decoded] that this table names with a capital letter:
+// is not set is NULL, and in one of the lists Null, Missing, Blank and Omitted of [Decoded]. The following table names
+// that list:
 //
 //	field                            null                 missing from both
 //	name, status, default_bid        unread               unread: every campaign has one
@@ -27,10 +28,10 @@ import (
 //	a member of a readable audience  Null: not restricted Omitted; Missing if the audience has an unknown key
 //	unsupported_targeting            as missing           false; unread without an audience
 //
-// An empty text or list, and a limit, a target or a default bid of 0, count as no value: the column is unread if a null
-// would be unread, and otherwise in Blank. Without the single reply it is unknown whether the list omits fields that
-// are set. unsupported_targeting is true if the flag is true next to the audience or within the audience. The names of
-// the keys and of the source modes are those of service.yaml.
+// An empty text, and a limit, a target or a default bid of 0, count as no value: the column is unread if it would be
+// unread without its key, and otherwise in Blank. An empty list counts as null. Without the single reply it is unknown
+// whether the list of campaigns omits fields that are set. unsupported_targeting is true if the flag is true next to
+// the audience or within the audience. The names of the keys are those of service.yaml.
 //
 // Values are normalized, so that another spelling is not a change. Amounts come from their digits, rounded half to even
 // to six decimals. Statuses are in lower case with underscores; the audience's country, states, platforms and gender
@@ -92,7 +93,7 @@ func (r reader) audience() *audience {
 func (a *audience) restrictions(row *schema.Campaign) {
 	restriction := optional
 	if !a.isReadable {
-		restriction = needed // without an audience all members are unread
+		restriction = needed // without a readable audience, a missing member is unread, not unrestricted
 	}
 	row.Country = read(a.reader, restriction, a.codeOf("country", countries), "country")
 	row.States = read(a.reader, restriction, a.codesOf("states", states), "states")
@@ -120,7 +121,7 @@ func (a *audience) unsupported(row *schema.Campaign) {
 	}
 	switch {
 	case slices.Contains(a.Unread, column) && !beside.V && !inside.V:
-		// One of the two flags was refused, and neither is true.
+		// One of the two flags was refused, and neither is true: the value is unknown.
 	case a.isReadable || beside.Valid:
 		row.UnsupportedTargeting = schema.Some(beside.V || inside.V)
 	default:
@@ -141,7 +142,7 @@ func (d *Decoded) readAll(fields map[string]extract.Value) bool {
 	return true
 }
 
-// The codes that the description lists.
+// The codes that the service's description lists. Other codes are stored, too, but recorded as unnamed.
 var (
 	countries = strings.Fields("US CA DE AU GB SG AE FR IT JP IL IE HK NL")
 	platforms = strings.Fields("DESKTOP MOBILE TABLET OTHER")

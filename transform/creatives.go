@@ -55,7 +55,7 @@ func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err e
 		Raw:              r.raw, RunID: c.RunID,
 	}
 	if status.Valid && status.V != "rejected" {
-		// Only rejected creatives have reasons and a comment.
+		// Only rejected creatives have reasons and a comment, so the reply of any other does not lack them.
 		r.forgetUnset("rejection_reasons", "rejection_comment")
 	}
 	r.pendingVersion(&row)

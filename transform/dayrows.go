@@ -22,13 +22,14 @@ type DayRows struct {
 	Refused int64 // rows that cannot be stored
 	Unread  int64 // rows that are stored without some of their counts
 	First   error // why the first refused row was refused; nil: no row was refused
-	// UnreadForms is the number of counts that cannot be read, by column and form of the value ("clicks.string").
+	// UnreadForms has the number of unreadable counts by column and kind of value: a JSON type ("clicks.string"),
+	// "huge" or "fraction".
 	UnreadForms map[string]int64
 	// NoClicks means that the sum of the clicks is unknown: some clicks cannot be read, or clicks were not requested.
 	NoClicks bool
 	Aside    []schema.RefusedRow // refused and partly unread rows, with their JSON; at most mostAside
 	Unknown  []extract.UnknownKey
-	Pieces   []schema.Piece // of a day read campaign by campaign; empty: the pages are of the whole day
+	Pieces   []schema.Piece // campaigns or creatives that were read one by one; empty: the pages are of the whole day
 }
 
 // NewDayRows returns empty DayRows. Rows read with the same interner share the memory of their IDs.
@@ -37,8 +38,8 @@ func NewDayRows(c SpendContext, intern *Interner) *DayRows {
 		NoClicks: !slices.Contains(c.Service.ReportColumns(), "clicks")}
 }
 
-// longestRaw is the number of bytes of a refused row's JSON that Aside has at most, and mostAside the number of rows in
-// Aside. The stored replies have all rows in full.
+// DayRows.Aside has at most mostAside rows, each with at most longestRaw bytes of its JSON. The stored replies have all
+// rows in full.
 const longestRaw, mostAside = 2000, 1000
 
 // Add adds the rows of a page, and returns how many of them can be stored. It returns an error if a row is of another
@@ -129,7 +130,7 @@ func (d *DayRows) putAside(rows []RefusedRow) {
 	}
 }
 
-// addForms adds the numbers of further rows to UnreadForms.
+// addForms adds further numbers to UnreadForms. If some are of clicks, it sets NoClicks.
 func (d *DayRows) addForms(forms map[string]int64) {
 	for form, rows := range forms {
 		d.UnreadForms[form] += rows

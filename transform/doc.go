@@ -9,9 +9,9 @@
 // spreadsheet or a web page must escape it. Only half a surrogate pair and NUL are replaced, and reported ([Decoded]).
 //
 // [DayRows] collects the rows of one read of a day, for sync, quarantine, replay and verify alike: the pages, the rows
-// that can be stored, the rows that cannot, and the values that cannot be read. A row of another day, or in another
-// currency, refuses the read. Names of campaigns are labels: they come with the report's creatives ([ReportCreatives]),
-// and belong to no key and no content hash.
+// that can be stored, the rows that cannot, and the values that cannot be read. If a row is of another day, or in
+// another currency than the stored one, the entire read is refused. Names of campaigns are labels: they come with the
+// report's creatives ([ReportCreatives]), and belong to no key and no content hash.
 //
 // The functions are pure. The package knows no HTTP, no disk and no clock.
 package transform

@@ -11,10 +11,10 @@ import (
 	"spendsync/schema"
 )
 
-// SettingsContext holds the column values of settings rows that the service does not send.
+// SettingsContext holds what a row of settings needs besides the replies.
 type SettingsContext struct {
 	Account, RunID string
-	Service        *service.Service // the names of the keys; nil: the embedded ones
+	Service        *service.Service // the names of the keys in a reply; nil: those of the embedded service.yaml
 }
 
 // Reply is the service's replies about a campaign or a creative.
@@ -24,7 +24,7 @@ type Reply struct {
 	Campaign string         // the campaign of a creative
 }
 
-// The reasons for refusing a value of the settings, in addition to those for a row.
+// The reasons for refusing a value of the settings, in addition to those in errors.go.
 var (
 	// ErrNotList reports that a value is not the expected list of texts.
 	ErrNotList = errors.New("not a list of texts")
@@ -39,9 +39,9 @@ var (
 	ErrNoZone = errors.New("a time without a zone; the line times.zone of SPENDSYNC_SERVICE_FILE names it")
 	// ErrNotFlag reports that a value is neither true nor false.
 	ErrNotFlag = errors.New("neither true nor false")
-	// ErrForm reports that a value has an unknown form.
+	// ErrForm reports that a value has an unexpected structure, for example an object in place of a list.
 	ErrForm = errors.New("a form that is not known")
-	// ErrCurrency reports that an amount is in another currency than the stored one.
+	// ErrCurrency reports that an amount is not in the only currency that is stored.
 	ErrCurrency = errors.New("another currency")
 	// ErrOther reports that a value is about another entity than the requested one.
 	ErrOther = errors.New("not the one asked for")
@@ -54,7 +54,7 @@ var errBlank = errors.New("an empty text")
 // description does not allow the value.
 type FieldError struct {
 	Table  string // for example "campaign_history"
-	ID     string // of the entity; empty for the account
+	ID     string // ID of the entity; empty for the account
 	Column string
 	Value  string // JSON as received, at most 60 bytes of it; empty: the key was absent
 	Err    error
@@ -76,8 +76,8 @@ func (e *FieldError) Unwrap() []error { return []error{e.Err, extract.ErrContrac
 type Decoded struct {
 	// Unread are the columns that could not be read. They are NULL in the row; the caller uses the last known values.
 	Unread []string
-	// Withheld are the columns in Unread that the service itself could not read. By its description, it sends null for
-	// such a value. The other columns in Unread lack their key, or have a value that was not understood.
+	// Withheld are the columns in Unread that the service itself could not read. By the service's description, it sends
+	// null for such a value. The other columns in Unread lack their key, or have a value that was not understood.
 	Withheld []string
 	// Refused are the values that were not understood, the first of each column.
 	Refused []*FieldError
@@ -87,9 +87,9 @@ type Decoded struct {
 	// Damaged are the columns whose text is not exactly as sent: it was a number, half a surrogate pair became U+FFFD,
 	// or NUL was escaped.
 	Damaged []string
-	// Null, Missing, Blank and Omitted are the columns that are not set, by their form in the reply: a null; a missing
-	// key; an empty text, list or amount; or a member missing from a readable audience. All are NULL in the row. The
-	// caller decides which of these columns lose their known value: see [Unsettable].
+	// Null, Missing, Blank and Omitted are the columns that are not set, by how the reply lacks them. Null: a null or
+	// an empty list; Missing: no key; Blank: an empty text or 0; Omitted: no key in a readable audience. All are NULL
+	// in the row. The caller decides which of these columns lose their known value: see [Unsettable].
 	Null, Missing, Blank, Omitted []string
 	// Read are the keys whose values were read; a key may occur more than once. See [ExtraKeysIn].
 	Read []string
@@ -113,8 +113,8 @@ func (r *Decoded) Message(column string) schema.Null[string] {
 	return schema.Null[string]{}
 }
 
-// Unsettable are the columns that the description allows to be unset. All other columns keep their known value if a
-// reply has none.
+// Unsettable are the columns that, by the service's description, an entity may lack. If a reply has no value for any
+// other column, the caller keeps the known value.
 var Unsettable = append([]string{"target_cpa", "end_at", "image_id", "button1", "button2", "rejection_reasons",
 	"rejection_comment"}, AudienceColumns...)
 
@@ -166,9 +166,9 @@ func newReader(s *service.Service, section, table, idColumn string, replies ...e
 	return r, nil
 }
 
-// read returns the value of a column. The service file lists the possible keys, in the reader's section, under the
-// column's name or, if given, under the parameter name. The first key that exists counts. If take refuses the value,
-// the column is unread.
+// read returns the value of a column, from the first key that exists. The service file lists the keys, in the reader's
+// section, under the column's name or, if given, under the parameter name. If the function take refuses the value, the
+// column is unread.
 func read[T comparable](
 	r reader, absent absence, take func(extract.Value) (T, error), column string, name ...string,
 ) schema.Null[T] {
@@ -198,7 +198,7 @@ func readKeys[T comparable](
 		switch {
 		case err == nil:
 			return schema.Some(t)
-		case absent == optional && errors.Is(err, errBlank) && isEmptyList(v): // an empty list means no value
+		case absent == optional && errors.Is(err, errBlank) && isEmptyList(v): // an empty list counts as null
 			r.Null = append(r.Null, column)
 			return schema.Null[T]{}
 		case !errors.Is(err, errBlank):
@@ -241,14 +241,14 @@ func (r reader) has(keys []string) bool {
 	return ok
 }
 
-// inside returns a reader of an object within the entity, with the keys of a section of the service file.
+// inside returns a reader of an object within the entity. It finds keys by the names in a section of the service file.
 func (r reader) inside(section string, fields map[string]extract.Value) reader {
 	return reader{entityContext: r.entityContext, section: section, from: []map[string]extract.Value{fields}}
 }
 
-// within returns a reader of the object that the entity has under a name, with the keys of the section of the same
-// name. ok is false if there is no such object. An empty list counts as an empty object, because some languages write
-// an empty object as [].
+// within returns a reader of an inner object, for example the audience. The service file has its possible keys in a
+// line with that name, and the keys in the object in a section with that name. ok is false if there is no such object.
+// An empty list counts as an empty object, because some languages write an empty object as [].
 func (r reader) within(name string) (inner reader, ok bool) {
 	v, _ := r.value(r.names(name)...)
 	if v.Null() {
@@ -264,8 +264,8 @@ func (r reader) within(name string) (inner reader, ok bool) {
 	return r.inside(name, fields), ok
 }
 
-// foreign refuses columns with amounts if the entity has another currency than the stored one, and reports whether the
-// currency differs.
+// foreign reports whether the entity is in another currency than the stored one. If so, it also records the given
+// columns, which have amounts, as refused and unread.
 func (r reader) foreign(columns ...string) bool {
 	v, ok := r.value(r.service.Names("currency.keys")...)
 	if !ok || extract.OtherCurrency(r.service, v) == "" {
@@ -278,7 +278,7 @@ func (r reader) foreign(columns ...string) bool {
 	return true
 }
 
-// forgetUnset removes columns from Null, Missing and Blank.
+// forgetUnset removes columns from Null, Missing and Blank. They then do not count as missing from the reply.
 func (c *entityContext) forgetUnset(columns ...string) {
 	among := func(column string) bool { return slices.Contains(columns, column) }
 	c.Null, c.Missing, c.Blank = slices.DeleteFunc(c.Null, among), slices.DeleteFunc(c.Missing, among),

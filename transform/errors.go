@@ -17,7 +17,7 @@ var (
 	ErrMissing = errors.New("missing")
 	// ErrNoOwner reports that a row with spend names no campaign, creative or source.
 	ErrNoOwner = errors.New("missing, and the row has spend")
-	// ErrTwice reports that a row has a key several times, with different values.
+	// ErrTwice reports that the JSON of a row has the same key several times, with different values.
 	ErrTwice = errors.New("sent twice, with different values")
 	// ErrNotText reports that a value is not the expected JSON text.
 	ErrNotText = errors.New("not a text")

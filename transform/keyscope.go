@@ -9,15 +9,16 @@ import (
 )
 
 // CanWrite reports whether an API key can make changes, from a reply to "me". It returns NULL if the reply has none of
-// the spellings that [Account] knows.
+// the keys and values that [Account] knows.
 func CanWrite(s *service.Service, me extract.Entity) schema.Null[bool] {
 	return newAccountReader(s).canWrite(me)
 }
 
-// canWrite reports whether the API key can make changes.
+// canWrite reports whether the API key can make changes. If that is unknown, it returns NULL and records can_write as
+// unread.
 func (a *accountReader) canWrite(me extract.Entity) schema.Null[bool] {
 	r := a.keyInfo(me)
-	a.Read = append(a.Read, r.names("scope")...) // counts as read even if another key decides
+	a.Read = append(a.Read, r.names("scope")...) // a known key, even if can_write or read_only decides
 	if can := read(r, optional, yesNo, "can_write"); can.Valid {
 		return can
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // ReportCreative is a creative as the report shows it. The advertiser API does not have the addresses of the images.
-// For a creative that the API does not list, nothing else is known.
+// For a creative that the API does not list, the report is the only source.
 type ReportCreative struct {
 	CampaignID, CreativeID string // empty: the report names none
 	CampaignName           string // empty: none

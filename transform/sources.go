@@ -20,9 +20,9 @@ type SourceRead struct {
 	Mode  schema.SourceMode // without bids_last_read_at, which only the caller knows
 	Rules []schema.SourceRule
 
-	Kinds map[string]bool // whether all rules of a kind were read; if false, Rules may have some rules of the kind
-	// Decoded describes the fields of Mode and the kinds of rules. A kind that was not read completely is in Unread
-	// under its name, and also in Withheld if its list was null.
+	Kinds map[string]bool // by kind of rule: whether all rules were read; if false, Rules may have some of them
+	// Decoded describes the fields of Mode and the kinds of rules. If the blocked sources, the allowed ones or the bids
+	// were not read completely, the kind is in Unread under its name, and also in Withheld if its list was null.
 	Decoded
 }
 
@@ -36,11 +36,13 @@ const (
 // parts may be in the object itself, or in an object under a key that parts lists:
 //
 //   - The mode: block_list, blocklist and block are the same, and so are allow_list, allowlist and allow, also with
-//     hyphens or blanks and in any case. Another text is stored unchanged. Null and missing are unread.
+//     hyphens or blanks and in any case. Another word of letters, digits, hyphens, underscores and blanks is stored
+//     unchanged. Null and missing are unread.
 //   - The lists are under blocked and allowed, or a single list is under one_list. The single list is the list of the
 //     mode, unless its entries state under kind whether they are blocked or allowed. A list that is null or missing was
-//     not read. But if the list of the campaign's mode was read, a missing list of the other mode is empty: by the
-//     description, an allow-list campaign has no blocked sources, and a block-list campaign no allowed ones.
+//     not read. But if the list of the campaign's mode was read, a list of the other mode that is null or missing
+//     counts as empty: by the service's description, an allow-list campaign has no blocked sources, and a block-list
+//     campaign no allowed ones.
 //   - An entry of a list is an ID, or an object with the ID. An ID of digits may be a number.
 //   - The bids are a list of objects with the ID and a bid, or a map from IDs to numbers or to such objects. If the key
 //     is null or missing, the bids could not be read. A bid that is null is a rule without a number.
@@ -75,7 +77,7 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 		SourceMode: read(r, required, r.sourceMode, "source_mode", "mode"),
 		Raw:        r.raw, RunID: c.RunID,
 	}
-	r.table = schema.SourceRuleHistory.Name // errors from here on are about the rules
+	r.table = schema.SourceRuleHistory.Name // refusals from here on are about the rules, not the mode
 	s.lists()
 	s.bids()
 	if s.foreign(schema.RuleBid) {
@@ -122,7 +124,7 @@ func (s *sourceReader) unreadKinds() {
 	}
 }
 
-// sourceMode returns the stored value of a mode.
+// sourceMode returns the stored form of a mode, for example block_list for "Block List".
 func (c *entityContext) sourceMode(v extract.Value) (string, error) {
 	s, err := c.word(v)
 	switch strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s)) {
@@ -164,7 +166,7 @@ func (s *sourceReader) lists() {
 		s.refuse("rule", v, fmt.Errorf("a list of sources without a known mode: %w", ErrForm))
 	}
 	switch mode {
-	case blockList: // the list of the other mode does not apply
+	case blockList: // the allowed list does not apply, so it may be null or missing
 		if read := s.out.Kinds; read[schema.RuleBlocked] && !s.hasValue(allowedKeys) {
 			read[schema.RuleAllowed] = true
 		}
@@ -181,8 +183,8 @@ func (s *sourceReader) hasValue(keys []string) bool {
 	return !v.Null()
 }
 
-// oneList returns the list under a key of one_list, which does not show whether its sources are blocked or allowed. An
-// object under such a key is not this list: it holds all source settings.
+// oneList returns the list under a key of one_list. The key does not show whether the sources of the list are blocked
+// or allowed. An object under such a key is not this list: it holds all source settings.
 func (s *sourceReader) oneList() (entries []extract.Value, ok bool) {
 	for _, key := range s.names("one_list") {
 		if v, exists := s.value(key); exists {
@@ -194,8 +196,8 @@ func (s *sourceReader) oneList() (entries []extract.Value, ok bool) {
 	return nil, false
 }
 
-// sorted reads a list whose entries state whether they are blocked or allowed. It returns false if no entry states it.
-// If only some entries state it, neither kind counts as read.
+// sorted reads a list whose entries state whether they are blocked or allowed. If no entry states it, sorted reads
+// nothing and returns false. If only some entries state it, neither kind counts as read.
 func (s *sourceReader) sorted(entries []extract.Value) bool {
 	if len(entries) == 0 {
 		return false
@@ -241,8 +243,8 @@ func (s *sourceReader) list(rule string, keys []string) bool {
 	return s.add(rule, entries)
 }
 
-// add makes rules of entries, and reports whether it understood all of them. An entry that is not understood does not
-// affect the other entries.
+// add adds a rule for each entry, and reports whether it understood all entries. It skips an entry that it does not
+// understand.
 func (s *sourceReader) add(rule string, entries []extract.Value) (complete bool) {
 	complete = true
 	seen := map[string]bool{}
@@ -313,7 +315,7 @@ func (s *sourceReader) bids() {
 		for _, entry := range entries {
 			id, err := s.source(entry)
 			if _, isObject := entry.Object(); err == nil && !isObject {
-				err = ErrForm // an ID alone, which is not a bid
+				err = ErrForm // an ID without a bid
 			}
 			take(id, entry, err)
 		}
@@ -334,7 +336,7 @@ func (s *sourceReader) bids() {
 	}
 }
 
-// bid returns the bid of an entry. A null is a bid without a number.
+// bid returns the bid of an entry. NULL: the bid is null in the reply.
 func (s *sourceReader) bid(entry extract.Value) (amount schema.Null[schema.Money], err error) {
 	price, err := s.priceIn(entry)
 	if err != nil || price.Null() {

@@ -10,7 +10,7 @@ import (
 	"spendsync/schema"
 )
 
-// SpendContext holds the column values of the report's rows that the report does not send.
+// SpendContext holds what a row of the report's day needs besides the replies.
 type SpendContext struct {
 	Account, RunID string
 	Day            schema.Date // the day asked for
@@ -25,7 +25,8 @@ type SpendPage struct {
 	// Unread are rows that are stored without some of their counts, in page order: a row with spend lacks a count, or a
 	// count cannot be read. The error of a row names the columns, separated by commas.
 	Unread []RefusedRow
-	// UnreadForms is the number of counts that cannot be read, by column and form of the value ("clicks.string").
+	// UnreadForms has the number of unreadable counts by column and kind of value: a JSON type ("clicks.string"),
+	// "huge" or "fraction".
 	UnreadForms map[string]int64
 	// Stray is the first row of another day, or in another currency than the stored one; nil: there is none. Because of
 	// such a row, the entire read is refused.
@@ -44,7 +45,8 @@ type RefusedRow struct {
 //
 // The stored values, by column:
 //
-//	date        the requested day; absent, null and blank in a creative without spend. Another day refuses the read
+//	date        the requested day, also if the reply has none, as for a creative without spend. If the reply has
+//	            another day, the entire read is refused
 //	campaign_id, creative_id, source_id
 //	            an ID of any form, without surrounding blanks; a whole number is its digits. Absent, null and blank
 //	            are '' in a row without spend: creatives that were not delivered have no source. A row with spend and
@@ -56,7 +58,7 @@ type RefusedRow struct {
 //	            a creative that was not delivered, 0. All are NULL if the column is not requested. Any other value, a
 //	            fraction included, is NULL and unread; the row is stored
 //
-// Any other value refuses its row, and no other row. campaign_name stays empty: it is a label, see
+// A row with any other value is refused, and no other row. campaign_name stays empty: it is a label, see
 // [schema.SpendRows.Name].
 func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) SpendPage {
 	dst.Grow(len(p.Items))
@@ -101,7 +103,7 @@ type spendReader struct {
 	unreadForms map[string]int64 // see [SpendPage.UnreadForms]
 }
 
-// stray returns the reason if a row refuses the entire read, and else nil.
+// stray returns the reason if the entire read must be refused because of this row; nil: there is none.
 func (r *spendReader) stray(l *extract.SpendLine) *RowError {
 	if len(l.Currency) > 0 && extract.OtherCurrency(r.c.Service, l.Currency) != "" {
 		return refused("currency", l.Currency, ErrCurrency)
@@ -191,7 +193,8 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *
 	return unread
 }
 
-// addUnreadForm records a count that cannot be read, with the form of its value.
+// addUnreadForm adds 1 to the number of unreadable counts of a column and kind of value: a JSON type, "huge" or
+// "fraction".
 func (r *spendReader) addUnreadForm(column string, v extract.Value, err error) {
 	form := v.Type()
 	switch {

@@ -12,9 +12,9 @@ import (
 // Texts are bounded only by the size of the reply.
 const maxID = 200
 
-// Interner stores one copy of each ID and text, by the bytes received, and checks each of them once. The million rows
-// of a day repeat a few hundred campaigns and creatives; with one Interner, a repeated ID costs a pointer. An Interner
-// is not safe for concurrent use; the rows made with it are.
+// Interner stores one copy of each ID and text, and checks each only once. It recognizes a value by the bytes received.
+// The million rows of a day repeat a few hundred campaigns and creatives; with one Interner, a repeated ID costs a
+// pointer. An Interner is not safe for concurrent use; the rows made with it are.
 type Interner struct {
 	ids, texts map[string]string // from the JSON as received
 	isDamaged  bool              // set if a text is not exactly as sent, see Decoded.Damaged; the caller resets it

@@ -10,12 +10,12 @@ import (
 // identifying are the keys that identify an entity and its kind.
 var identifying = []string{"id", "_id", "campaign_id", "creative_id", "type", "node"}
 
-// wrapping are the keys of objects whose members are checked one by one. Under any other key, the members of an object
-// are checked only if one of them was read.
+// wrapping are the keys of objects that [ExtraKeysIn] always looks into. It looks into an object under any other key
+// only if a member of the object was read.
 var wrapping = []string{"audience", "attributes"}
 
-// ExtraKeysIn returns the JSON types of the values in an entity's JSON that have no column, by the paths of their keys,
-// for example audience.interests. The parameter read has the keys whose values were read.
+// ExtraKeysIn returns the keys in an entity's JSON that have no column: their paths, for example audience.interests,
+// with the JSON types of their values. The parameter read has the keys whose values were read.
 func ExtraKeysIn(raw string, read map[string]bool) map[string]string {
 	fields, ok := extract.Value(raw).Object()
 	if !ok {
@@ -26,7 +26,7 @@ func ExtraKeysIn(raw string, read map[string]bool) map[string]string {
 	return extra
 }
 
-// maxNested is how deep objects within an entity are checked.
+// maxNested is how many levels of nested objects [ExtraKeysIn] looks into.
 const maxNested = 4
 
 func addExtraKeys(extra map[string]string, path string, fields map[string]extract.Value, read map[string]bool) {

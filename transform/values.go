@@ -46,8 +46,8 @@ func (c *entityContext) status(v extract.Value) (string, error) {
 	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s))), err
 }
 
-// statusOf returns a function that reads a status. A status that is not in words is stored, too, and recorded as
-// unnamed.
+// statusOf returns a function that reads a status. A status that is none of the given words is stored, too, and
+// recorded in Unnamed.
 func (c *entityContext) statusOf(column string, words ...string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		s, err := c.status(v)
@@ -58,8 +58,8 @@ func (c *entityContext) statusOf(column string, words ...string) func(extract.Va
 	}
 }
 
-// codeOf returns a function that reads a code, in upper case. A code that is not in codes is stored, too, and recorded
-// as unnamed.
+// codeOf returns a function that reads a code, in upper case. A code that is none of the given codes is stored, too,
+// and recorded in Unnamed.
 func (c *entityContext) codeOf(column string, codes []string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		s, err := c.word(v)
@@ -70,7 +70,8 @@ func (c *entityContext) codeOf(column string, codes []string) func(extract.Value
 	}
 }
 
-// checkCode normalizes a code: upper case, no surrounding blanks. It refuses a text that cannot be a code.
+// checkCode normalizes *code: upper case, no surrounding blanks. It refuses a text that cannot be a code, and records a
+// code that is none of the given codes in Unnamed.
 func (c *entityContext) checkCode(column string, codes []string, v extract.Value, code *string) error {
 	*code = strings.ToUpper(strings.TrimSpace(*code))
 	switch {
@@ -133,8 +134,8 @@ func unlessNone(list []string) (string, error) {
 	return "", errBlank
 }
 
-// imageIDOf returns a function that reads the ID of an image. An ID of another form than the described one is stored,
-// too, and recorded as unnamed.
+// imageIDOf returns a function that reads the ID of an image. An ID that is not 24 hexadecimal digits is stored, too,
+// and recorded in Unnamed.
 func (c *entityContext) imageIDOf(column string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (id string, err error) {
 		id, err = c.filled(v)
@@ -145,8 +146,8 @@ func (c *entityContext) imageIDOf(column string) func(extract.Value) (string, er
 	}
 }
 
-// linkOf returns a function that reads an address. An address of another form than the described one is stored, too,
-// and recorded as unnamed.
+// linkOf returns a function that reads an address. An address that does not begin with http:// or https:// is stored,
+// too, and recorded in Unnamed.
 func (c *entityContext) linkOf(column string) func(extract.Value) (string, error) {
 	return func(v extract.Value) (string, error) {
 		s, err := c.filled(v)
@@ -170,7 +171,7 @@ func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) 
 		return schema.InstantOf(day.Start()), nil
 	}
 	if t, err := time.Parse(time.RFC3339, s); err == nil && t.IsZero() {
-		return 0, errBlank // some languages write the zero time for no time
+		return 0, errBlank // 0001-01-01T00:00:00Z, which some languages write for no time
 	}
 	if at.UnmarshalText([]byte(s)) == nil {
 		return at, nil

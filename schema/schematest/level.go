@@ -24,8 +24,8 @@ func Long(t testing.TB) {
 	}
 }
 
-// Drawn reports whether a case of a table is tried: always with [All], otherwise about one of every `in` cases, chosen
-// by the name.
+// Drawn reports whether a test tries the named case: always with [All], otherwise about one of every `in` cases, chosen
+// by a hash of the name.
 func Drawn(name string, in uint32) bool { return All() || crc32.ChecksumIEEE([]byte(name))%in == 0 }
 
 // Times returns the number of random runs: few, many with [All], or most with SPENDSYNC_TEST=long.

@@ -32,7 +32,7 @@ func Rows(t *schema.Table) any {
 	return rows.Interface()
 }
 
-// Set sets a column of a row to the n-th of its values, which grow with n.
+// Set sets a column of a row to its test value number n. The values grow with n, except for flags, which alternate.
 func Set(t *schema.Table, row reflect.Value, column, n int) {
 	c := t.Columns[column]
 	field := fieldOf(row, c.Name)

@@ -30,7 +30,7 @@ func SpendOfSources(d schema.Date, n int) []schema.Spend {
 	return rows
 }
 
-// Packed returns rows in the packed form of a read.
+// Packed returns the rows as [schema.SpendRows].
 func Packed(rows []schema.Spend) *schema.SpendRows {
 	p := &schema.SpendRows{}
 	for i := range rows {
@@ -39,7 +39,8 @@ func Packed(rows []schema.Spend) *schema.SpendRows {
 	return p
 }
 
-// Batches yields rows as a reader of a stored day does: each batch is overwritten when the next is requested.
+// Batches yields the rows in batches, and clears each batch after its iteration, as a reader of a stored day reuses the
+// memory. A test thus finds code that keeps a batch.
 func Batches(rows []schema.Spend, size int) iter.Seq2[[]schema.Spend, error] {
 	return func(yield func([]schema.Spend, error) bool) {
 		for batch := range slices.Chunk(rows, size) {
