@@ -32,7 +32,7 @@ var Calendar = Define[CalendarDay]("calendar", ByAccount,
 		"of next year.",
 	From(OtherTables), Dropped(DroppedColumn{11, "limit_starts_at", 11}, DroppedColumn{11, "limit_ends_at", 12}))
 
-// CalendarDays returns the days of the years first to last for an account.
+// CalendarDays returns all days of the years from first to last, both included, as rows of an account.
 func CalendarDays(account, run string, first, last int) []CalendarDay {
 	var days []CalendarDay
 	for d := NewDate(first, 1, 1); d < NewDate(last+1, 1, 1); d++ {

@@ -33,7 +33,7 @@ func QuoteTexts(texts []string) string {
 // SQLName returns the table's quoted name with its schema.
 func (t *Table) SQLName() string { return Quote(t.Schema) + "." + Quote(t.Name) }
 
-// SQLColumns returns the table's quoted columns in their order, except the named ones.
+// SQLColumns returns the quoted names of the table's columns, separated by commas, except the given names.
 func (t *Table) SQLColumns(without ...string) string {
 	return sqlList(slices.DeleteFunc(t.ColumnNames(), func(n string) bool { return slices.Contains(without, n) }))
 }

@@ -84,10 +84,10 @@ func (t TableOf[R]) RawJSON(row *R) (text string, isKept bool) {
 // Tracked returns the columns in which a changed value starts a new version, in the table's order.
 func (t *Table) Tracked() []Column { return t.ColumnsThatAre(Tracked) }
 
-// TrackedNames returns the names of the tracked columns.
+// TrackedNames returns the names of the columns that [Table.Tracked] returns.
 func (t *Table) TrackedNames() []string { return Names(t.Tracked()) }
 
-// Names returns the names of columns.
+// Names returns the name of each column, in the same order.
 func Names(columns []Column) []string {
 	var names []string
 	for _, c := range columns {

@@ -213,7 +213,7 @@ type EntityRead struct {
 	Sighting
 }
 
-// UnknownField is a key in a reply that the service's description does not name.
+// UnknownField is a key that a reply has, but the service's description does not name.
 type UnknownField struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`

@@ -78,7 +78,7 @@ type Piece struct {
 	Pages    int    `json:"pages"`
 }
 
-// Has reports whether a row belongs to the piece.
+// Has reports whether a row is of the campaign and, if the piece has one, of the creative.
 func (p Piece) Has(r *Spend) bool {
 	return r.CampaignID == p.Campaign && (p.Creative == "" || r.CreativeID == p.Creative)
 }

@@ -73,8 +73,8 @@ type CampaignSpend struct {
 	RowsWithConversions int64 `col:"rows_with_conversions" id:"12"`
 }
 
-// CampaignSpends holds the sums of spend_daily per campaign, in about a hundredth of the rows, for queries over the
-// entire history.
+// CampaignSpends holds the sums of spend_daily by day and campaign. It has about a hundredth as many rows as
+// spend_daily, for queries over the entire history.
 var CampaignSpends = Define[CampaignSpend]("int.campaign_spend", Summed,
 	"Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans "+
 		"are answered at once. "+

@@ -60,7 +60,7 @@ func init() {
 // in an element. A single source that is larger gets an element of its own size.
 const pieceBytes = 1 << 16
 
-// Len returns the number of rows.
+// Len returns how many rows were appended, except those that Cut removed.
 func (s *SpendRows) Len() int { return len(s.rows) }
 
 // Reset removes all rows. It keeps their memory for new rows, except that of the source IDs, which callers may still
@@ -152,13 +152,13 @@ func addHead(heads *[]Spend, h *Spend) uint32 {
 	return uint32(last + 1)
 }
 
-// Row sets r to row i.
+// Row copies row i to *r.
 func (s *SpendRows) Row(i int, r *Spend) {
 	*r = s.heads[s.rows[i].head>>knownBits]
 	s.own(i, r)
 }
 
-// own sets the source and the numbers of row i in r.
+// own copies the source, the counts and the amounts of row i to *r.
 func (s *SpendRows) own(i int, r *Spend) {
 	p := s.rows[i]
 	r.SourceID = s.source(p.source)

@@ -15,7 +15,7 @@ import (
 // AccountName matches a valid name of an account, which becomes part of paths and SQL.
 var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
-// Version is the version of all tables together. A store written by a newer version is refused.
+// Version is the number of the current definitions of all tables. A store with a higher number is refused.
 const Version = 12
 
 // Oldest is the oldest version of the tables that this release can upgrade. Earlier versions were never released;
@@ -221,7 +221,7 @@ func numberIn(f reflect.StructField, tag string, to *int, least, most int) error
 	return nil
 }
 
-// columnOf returns the column of a field of a row struct.
+// columnOf makes the column that a field of a row struct defines.
 func columnOf(row reflect.Type, f reflect.StructField) (Column, error) {
 	c := Column{
 		Name: f.Tag.Get("col"), Doc: describe(row, f), Key: f.Tag.Get("key") == "true",

@@ -32,7 +32,7 @@ type DroppedColumn struct {
 	FieldID int
 }
 
-// Dropped lists the dropped columns of the table.
+// Dropped lists the columns that earlier versions of the table had.
 func Dropped(columns ...DroppedColumn) Trait { return func(t *Table) { t.Dropped = columns } }
 
 // Large marks the table that has by far the most rows. Its files are written with larger pages, and only a few files at
@@ -135,7 +135,7 @@ func (t *Table) ColumnsThatAre(role InHistory) []Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.History != role })
 }
 
-// TablesAsOf returns the tables as of an older version.
+// TablesAsOf returns the tables that an older version of the tables had, each as [Table.AsOf] returns it.
 func TablesAsOf(version int) (tables []*Table) {
 	for _, t := range Tables {
 		if was := t.AsOf(version); was != nil {

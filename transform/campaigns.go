@@ -132,7 +132,7 @@ func (a *audience) unsupported(row *schema.Campaign) {
 	}
 }
 
-// readAll reports whether the value of every key of an object was read.
+// readAll reports whether every key of an object is in Read.
 func (d *Decoded) readAll(fields map[string]extract.Value) bool {
 	for key := range fields {
 		if !slices.Contains(d.Read, key) {
@@ -157,8 +157,8 @@ var AudienceColumns = []string{
 	"min_age", "max_age", "gender", "unsupported_targeting",
 }
 
-// Delivery makes a row of a campaign's delivery status, in lower case. By the description, a status that is missing or
-// null in both replies could not be read, so it is unread.
+// Delivery makes a row of a campaign's delivery status, in lower case. A status that is missing or null in both replies
+// is unread: by the service's description, the service itself could not read it.
 func Delivery(a Reply, c SettingsContext) (row schema.Delivery, _ Decoded, err error) {
 	const key = "delivery_status"
 	r, err := newReader(c.Service, "campaign", schema.DeliveryHistory.Name, "campaign_id", a.Own, a.Listed)

@@ -17,7 +17,7 @@ type SettingsContext struct {
 	Service        *service.Service // the names of the keys in a reply; nil: those of the embedded service.yaml
 }
 
-// Reply is the service's replies about a campaign or a creative.
+// Reply holds the service's replies about one campaign or one creative.
 type Reply struct {
 	Listed   extract.Entity // a campaign's entry in the list of campaigns; zero: not read
 	Own      extract.Entity // the reply about one campaign, or a creative's entry in its list; zero: not read
@@ -68,7 +68,7 @@ func (e *FieldError) Error() string {
 	return b.String() + ": " + e.Err.Error()
 }
 
-// Unwrap returns the reason and the kind of the error.
+// Unwrap returns Err and [extract.ErrContract].
 func (e *FieldError) Unwrap() []error { return []error{e.Err, extract.ErrContract} }
 
 // Decoded is the result of decoding the fields of one entity. A wrong field affects neither the other fields nor the
@@ -103,7 +103,7 @@ func (r *Decoded) Err() error {
 	return r.Refused[0]
 }
 
-// Message returns why a column is unread, if a value of it was refused.
+// Message returns the error of a refused value of the column. NULL: no value of the column was refused.
 func (r *Decoded) Message(column string) schema.Null[string] {
 	for _, e := range r.Refused {
 		if e.Column == column {
@@ -223,7 +223,8 @@ func isEmptyList(v extract.Value) bool {
 // names returns the keys that the service file lists under a name in the reader's section.
 func (r reader) names(name string) []string { return r.service.Names(r.section + "." + name) }
 
-// value returns the value of the first of the keys that exists.
+// value returns the value of the first key that exists. It tries all keys in the first of the reader's objects, then in
+// the next.
 func (r reader) value(keys ...string) (extract.Value, bool) {
 	for _, fields := range r.from {
 		for _, key := range keys {

@@ -29,7 +29,7 @@ var (
 	ErrNotDay = errors.New("not a day; its form, in Go's layout, is a line times.days of SPENDSYNC_SERVICE_FILE")
 	// ErrOtherDay reports that a row belongs to another day than the requested one.
 	ErrOtherDay = errors.New("not the day asked for")
-	// ErrTooLong reports that an ID is longer than any known ID.
+	// ErrTooLong reports that an ID has more than 200 bytes. All known IDs are far shorter.
 	ErrTooLong = errors.New("too long")
 	// ErrControl reports that an ID contains a control character.
 	ErrControl = errors.New("control character")
@@ -77,10 +77,10 @@ func writeValue(b *strings.Builder, value string) {
 	}
 }
 
-// Unwrap returns the reason and the kind of the error.
+// Unwrap returns Err and [extract.ErrContract].
 func (e *RowError) Unwrap() []error { return []error{e.Err, extract.ErrContract} }
 
-// shown returns a value cut to the length that errors show.
+// shown returns the JSON of a value, cut to the 60 bytes that an error shows.
 func shown(v extract.Value) string {
 	if len(v) <= maxShownValue {
 		return string(v)

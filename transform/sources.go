@@ -26,7 +26,7 @@ type SourceRead struct {
 	Decoded
 }
 
-// The stored values of a mode.
+// The stored forms of a campaign's source mode.
 const (
 	blockList = "block_list"
 	allowList = "allow_list"
@@ -278,7 +278,7 @@ func (s *sourceReader) source(entry extract.Value) (string, error) {
 	return s.sourceID(id)
 }
 
-// sourceID checks the ID of a source.
+// sourceID returns the parameter id, or an error if it cannot be the ID of a source.
 func (s *sourceReader) sourceID(id string) (string, error) {
 	if !extract.IsID(id) {
 		return "", fmt.Errorf("%.60q is not the ID of a source: %w", id, ErrForm)
@@ -349,7 +349,7 @@ func (s *sourceReader) bid(entry extract.Value) (amount schema.Null[schema.Money
 	return amount, err
 }
 
-// priceIn returns the value of the bid in an entry: the entry itself, or a member of the object.
+// priceIn returns the JSON of the bid in an entry: a member of the entry if it is an object, else the entry itself.
 func (s *sourceReader) priceIn(entry extract.Value) (extract.Value, error) {
 	fields, ok := entry.Object()
 	if !ok {

@@ -15,7 +15,7 @@ type SpendContext struct {
 	Account, RunID string
 	Day            schema.Date // the day asked for
 	SeenAt         schema.Instant
-	Service        *service.Service // description of the replies; nil: the embedded one
+	Service        *service.Service // the names of the keys in a reply; nil: those of the embedded service.yaml
 }
 
 // SpendPage describes the rows of one page that could not be stored unchanged.
@@ -209,7 +209,8 @@ func (r *spendReader) addUnreadForm(column string, v extract.Value, err error) {
 	r.unreadForms[column+"."+form]++
 }
 
-// keyOf fills the key of a row.
+// keyOf fills the IDs of a row, and checks that its date is a day. It returns the first refused value; nil: there is
+// none.
 func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
 	if day, err := r.intern.id(l.Date); err != nil {
 		return refused("date", l.Date, err)

@@ -34,7 +34,7 @@ func (c *entityContext) word(v extract.Value) (string, error) {
 	return c.intern.text(v)
 }
 
-// lower returns a word in lower case, for columns without a list in the description.
+// lower returns a word in lower case, for columns whose words the service's description does not list.
 func (c *entityContext) lower(v extract.Value) (string, error) {
 	s, err := c.word(v)
 	return strings.ToLower(s), err
@@ -158,7 +158,8 @@ func (c *entityContext) linkOf(column string) func(extract.Value) (string, error
 	}
 }
 
-// instant returns a time with its zone, or the beginning of a day in Chicago.
+// instant reads a time, or a day, which becomes the beginning of the day in Chicago. A time without a zone is in the
+// zone of the service file; if that names no zone, the time is refused.
 func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) {
 	s, ok := v.Text()
 	switch s = strings.TrimSpace(s); {
@@ -223,7 +224,7 @@ func price(v extract.Value) (schema.Money, error) {
 	return m, err
 }
 
-// amount returns money that is not negative.
+// amount returns an amount of money, and refuses a negative one.
 func amount(v extract.Value) (schema.Money, error) {
 	m, err := money(v)
 	if err == nil && m < 0 {
@@ -250,7 +251,7 @@ func isBlank(v extract.Value) bool {
 	return ok && strings.TrimSpace(s) == ""
 }
 
-// wholeNumber returns a whole number that is not negative.
+// wholeNumber returns a whole number, and refuses a negative one.
 func wholeNumber(v extract.Value) (int64, error) {
 	if isBlank(v) {
 		return 0, errBlank

@@ -28,7 +28,7 @@ func Long(t testing.TB) {
 // by a hash of the name.
 func Drawn(name string, in uint32) bool { return All() || crc32.ChecksumIEEE([]byte(name))%in == 0 }
 
-// Times returns the number of random runs: few, many with [All], or most with SPENDSYNC_TEST=long.
+// Times returns a number of random runs: most if SPENDSYNC_TEST is "long", many if it is "all", otherwise few.
 func Times(few, many, most int) int {
 	switch level {
 	case "long":

@@ -8,7 +8,7 @@ import (
 	"spendsync/schema"
 )
 
-// SpendRow returns a row of a day of account acme. A test edits only the fields that matter to it.
+// SpendRow returns a row of account acme, after the functions in edit have changed the fields that matter to a test.
 func SpendRow(d schema.Date, source string, spend schema.Money, edit ...func(*schema.Spend)) schema.Spend {
 	r := schema.Spend{
 		AccountID: "acme", ReportDate: d, CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,
@@ -21,7 +21,7 @@ func SpendRow(d schema.Date, source string, spend schema.Money, edit ...func(*sc
 	return r
 }
 
-// SpendOfSources returns the rows of a day with n sources.
+// SpendOfSources returns n rows of one day, each of another source.
 func SpendOfSources(d schema.Date, n int) []schema.Spend {
 	rows := make([]schema.Spend, n)
 	for i := range rows {
