@@ -70,7 +70,7 @@ func (a *app) end(err error) int {
 	return code
 }
 
-// commands is the tree of commands.
+// commands returns the tree of all commands and help topics.
 func (a *app) commands() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "spendsync",

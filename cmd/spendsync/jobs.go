@@ -150,7 +150,7 @@ func (r *runner) endJob(result *job.Result, attrs ...any) error {
 	return &exit.Outcome{Code: int(row.ExitCode), Happens: row.Message.V}
 }
 
-// levelOf returns the level of a run's summary line.
+// levelOf returns the log level of a run's summary line, by the exit code of the run.
 func levelOf(code int) slog.Level {
 	switch code {
 	case exit.OK:

@@ -14,8 +14,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// MaxSecret limits the files that hold a secret, in bytes. Every key, password, token and bundle of certificates is
-// smaller.
+// MaxSecret is the maximum size in bytes of a file that holds a secret. Every key, password, token and bundle of
+// certificates is smaller.
 const MaxSecret = 1 << 20
 
 // OpenFile opens a regular file of at most limit bytes for reading. It follows links, because Kubernetes mounts secrets

@@ -134,7 +134,7 @@ func paramValues(question string, params []queries.Param, list []string) (values
 	return values, given, nil
 }
 
-// valueKind is a type of parameter values.
+// valueKind is a type that parameters can have, for example a day or a number.
 type valueKind struct {
 	name string
 	fits func(string) bool

@@ -84,7 +84,7 @@ func (n Rendering) writeXLSX(ctx context.Context, out *bufio.Writer) (err error)
 	return file.Write(out)
 }
 
-// cell returns a typed value. NULL is an empty cell.
+// cell returns a value as a workbook stores it: a number, a boolean, a time or a text; nil if the value is NULL.
 func (c tableColumn) cell(v schema.Null[string], style int) any {
 	if !v.Valid {
 		return nil

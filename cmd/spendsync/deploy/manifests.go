@@ -27,8 +27,7 @@ type Settings struct {
 	AdvertiserURL, ReportURL, ReportUser         string
 }
 
-// Missing returns the flags that must be set but have no value. For these, the manifests still contain the examples of
-// the base.
+// Missing returns the required flags that have no value. In their places, the manifests keep the examples of the base.
 func (f Settings) Missing() (flags []string) {
 	for _, v := range [][2]string{{"--image", f.Image}, {"--advertiser-url", f.AdvertiserURL},
 		{"--report-url", f.ReportURL}, {"--report-user", f.ReportUser}} {
@@ -39,7 +38,7 @@ func (f Settings) Missing() (flags []string) {
 	return flags
 }
 
-// places maps the paths in a manifest of the given kind to the settings to put there.
+// places returns the settings for a manifest of the given kind, by the path in the manifest where each belongs.
 func (f Settings) places(kind string) map[string]string {
 	all := map[string]string{"metadata.namespace": f.Namespace}
 	switch kind {
@@ -85,7 +84,7 @@ func Manifests(f Settings) ([]byte, error) {
 	return out.Bytes(), e.Close()
 }
 
-// letOut adds the ports of the two addresses to a network policy, which already has port 443.
+// letOut allows the ports of the URLs of both interfaces in a network policy, which already allows port 443.
 func (f Settings) letOut(ports *yaml.Node) {
 	seen := []string{"443"}
 	for _, address := range []string{f.AdvertiserURL, f.ReportURL} {
@@ -121,7 +120,7 @@ func at(n *yaml.Node, path string) *yaml.Node {
 	return n
 }
 
-// put sets the value at a path to a text. The YAML library quotes the text if it could be read as another type.
+// put sets the value at a path to a text. If the text could be read as another type, the YAML library quotes it.
 func put(n *yaml.Node, path, value string) {
 	text := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 	if old := at(n, path); old != nil {

@@ -15,7 +15,7 @@ import (
 	"spendsync/schema"
 )
 
-// ViewsOf returns queries in the form in which the store makes them, with a description of each column.
+// ViewsOf converts queries into the views that the store makes of them, with a description of each column.
 func ViewsOf(asked []queries.Query) []duck.View {
 	docs := columnDocs()
 	var all []duck.View
@@ -52,8 +52,8 @@ func Names() (names []string) {
 	return slices.Sorted(slices.Values(names))
 }
 
-// Views returns the models and macros that the next sync publishes, schema by schema. A warehouse has different ones
-// only if another version made it.
+// Views returns the models and macros that the next sync publishes, schema by schema. A warehouse has other models only
+// if another version of spendsync made it.
 func Views() []queries.Query {
 	views, err := queries.Views(nil)
 	if err != nil {
@@ -79,8 +79,8 @@ func callOf(v duck.View) string {
 	return "FROM " + v.Schema + "." + v.Name + "(" + strings.Join(values, ", ") + ")"
 }
 
-// called returns the views, and in addition a view for each macro. The view calls the macro, so that the columns of the
-// macro can be read from the view.
+// called adds to the views a view for each macro. This view calls the macro with example values, so that it has the
+// columns of the macro.
 func called(all []duck.View) []duck.View {
 	for _, v := range slices.Clone(all) {
 		if v.Parameters != "" && !v.IsValue {
@@ -90,7 +90,7 @@ func called(all []duck.View) []duck.View {
 	return all
 }
 
-// macroView is the prefix of the names of these additional views.
+// macroView is the prefix of the names of the views that [called] adds.
 const macroView = "macro_"
 
 // ViewDocs describes the views and macros without their columns. Working tables are left out.

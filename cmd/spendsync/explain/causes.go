@@ -27,8 +27,8 @@ import (
 )
 
 // cause recognizes one cause of an error, and has the three texts for it: what happened, what to do, what is safe.
-// Names in braces are replaced by facts. If a text is empty, a default applies: for happened the error's own text, for
-// do and safe the texts of the exit code.
+// Names in braces are replaced by facts. If the field happened is empty, the error's own text is used; if do or safe is
+// empty, the text of the exit code.
 type cause struct {
 	is                 func(facts) bool
 	happened, do, safe string
@@ -201,7 +201,7 @@ const (
 	notTrusted  = "The certificate behind {url} is not trusted: {certificate}"
 )
 
-// isKind matches errors of any of the given kinds, from any source.
+// isKind matches errors of any of the given kinds, whether they come from the service, a bucket or the disk.
 func isKind(kinds ...error) func(facts) bool {
 	return func(f facts) bool {
 		return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(f.err, kind) })
@@ -223,7 +223,7 @@ func unasked(kind error) func(facts) bool {
 	return func(f facts) bool { return ofStorage(kind)(f) && f.bucket.Status == 0 }
 }
 
-// replied matches errors of a kind in reads from the service.
+// replied matches errors of a kind that occurred in a read from the service.
 func replied(kind error) func(facts) bool {
 	return func(f facts) bool { return f.read != nil && errors.Is(f.err, kind) }
 }
@@ -260,8 +260,8 @@ type facts struct {
 	read   *extract.ReadError // the failed read; nil if no read from the service failed
 	bucket *remote.Error      // nil if the error is not from a bucket
 	damage *durable.Damage    // nil if no stored file is damaged
-	way    error              // the network error; nil if a reply came
-	said   string             // text of a refusal, or the beginning of an unexpected reply, perhaps from a proxy
+	way    error              // the network error; nil if there was none
+	said   string             // text of a refusal, or the start of an unexpected reply, perhaps a proxy's
 	safe   string             // what is safe; empty: the text of the exit code
 	words  map[string]string
 }
@@ -294,7 +294,7 @@ func factsOf(err error) (f facts) {
 	return f
 }
 
-// ofService adds the facts about a request to the service.
+// ofService fills in the facts about a failed request to the service.
 func (f *facts) ofService() {
 	e := f.read
 	f.way = e.Cause
@@ -313,7 +313,7 @@ func (f *facts) ofService() {
 	}
 }
 
-// ofBucket adds the facts about a request to the storage of a bucket.
+// ofBucket fills in the facts about a failed request to a bucket, which may be a folder.
 func (f *facts) ofBucket() {
 	e := f.bucket
 	if f.safe = untouched; e.Endpoint == "" { // the bucket is a folder
@@ -339,10 +339,10 @@ func (f *facts) fill(text string) string {
 	return named.ReplaceAllStringFunc(text, func(name string) string { return f.words[name[1:len(name)-1]] })
 }
 
-// quotedAfter returns the quoted text that follows the given words in a reason.
+// quotedAfter returns the quoted text that follows some words in the reason of an error.
 func quotedAfter(reason, words string) string {
 	_, text, _ := strings.Cut(reason, words)
-	// This fails for a text that was cut off: it ends in an ellipsis, not in a quote.
+	// This fails for a text that was cut off, because it ends in an ellipsis instead of a quote.
 	quoted, err := strconv.QuotedPrefix(text)
 	if err != nil {
 		return text

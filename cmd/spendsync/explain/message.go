@@ -46,8 +46,8 @@ func sentence(err error) string {
 	return strings.ReplaceAll(cli.OneLine(err.Error()), ": "+durable.ErrStorage.Error(), "")
 }
 
-// Text formats the message as lines: what happened, what is safe, and what to do with the exit code. The argument width
-// is the width of a terminal: lines are wrapped, and the detail is left out. It is 0 if the output is not a terminal.
+// Text formats the message as lines: what happened, what is safe, what to do, and the exit code. The argument width is
+// the width of a terminal: lines are wrapped, and the detail is left out. If the output is not a terminal, width is 0.
 func (m Message) Text(code, width int) string {
 	lines := []string{"spendsync: " + m.Happened}
 	if m.Detail != "" && m.Detail != m.Happened && width == 0 {

@@ -16,10 +16,9 @@ type accountRead struct {
 	limits   []schema.AccountLimit
 }
 
-// readAccount reads the balance and the change budgets; a failure of one request does not affect the other. Neither
-// reply contains an account ID. So both are stored only if the name of the account is known: the service names the API
-// key's account before and after the two reads, or the operator's service file names it. Without a name nothing shows
-// whose money the balance is.
+// readAccount reads the balance and the limits on changes; a failure of one request does not affect the other. Neither
+// reply contains an account ID, so only the API key's account shows whose money the balance is. Both are stored only if
+// the service names this account before and after the two reads, or the operator's service file names it.
 func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountRead {
 	who := key.who
 	if who.account == "" && n.s.Service.Text("account.id") == "" {
@@ -68,8 +67,8 @@ func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountR
 	return a
 }
 
-// noteThatIsNotThere lets a person accept the failure if the service has no limits endpoint (404 or 410): no campaign
-// and no number depends on the limits, and no user can add the endpoint.
+// noteThatIsNotThere handles a service without an endpoint for limits (404 or 410): it lets a person accept the failed
+// read. No campaign and no number depends on the limits, and no user can add the endpoint.
 func (n *settingsReader) noteThatIsNotThere(err error) {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	if !ok || e.Status != 404 && e.Status != 410 {

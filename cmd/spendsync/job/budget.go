@@ -9,8 +9,8 @@ import (
 // overdueAfter is how long a campaign may stay unread before the run reports it.
 const overdueAfter = 24 * time.Hour
 
-// budget is the time that a run may spend on settings. The run's clock and a timer both end the budget: the timer also
-// interrupts a request that hangs.
+// budget is the time that a run may spend on settings. It ends by the run's clock or by a timer, which also interrupts
+// a request that hangs.
 type budget struct {
 	clock *clock
 	ends  time.Duration // since the run started

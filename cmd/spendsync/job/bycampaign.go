@@ -36,10 +36,11 @@ func (k *campaignIDs) addRow(row *schema.Spend) {
 	}
 }
 
-// byCampaign reads a day campaign by campaign, which does not depend on the order of pages. It asks for the campaigns
-// of the stored day and of this run's earlier reads, and then, while rows are still missing, for the campaigns that the
-// API key lists. The pages of each campaign are proven like the pages of an entire day, and rows of other campaigns are
-// dropped. The replies are staged after the pages of whole, the last read of the entire day.
+// byCampaign reads a day campaign by campaign, so that the result does not depend on the order of pages. It asks for
+// the campaigns of the stored day and of this run's earlier reads, and then, while rows are still missing, for the
+// campaigns that the API key lists. The pages of each campaign are proven like the pages of an entire day, and rows of
+// other campaigns are dropped. The argument whole is the last read of the entire day; the new replies are staged after
+// its replies.
 func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayRead, work *dayWork) (*dayRead, error) {
 	for rows, err := range r.s.store.StoredDay(with.day) {
 		if err != nil {
@@ -64,8 +65,8 @@ func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayR
 	return read, err
 }
 
-// untilComplete calls add once for each ID in the lists. It continues with the next list only if fewer rows came than
-// the parameter all. Rows without an ID cannot be requested.
+// untilComplete calls the function add once for each ID in the lists. It goes on to the next list only if fewer rows
+// have come than the argument all. Rows without an ID cannot be requested.
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {
 	asked, was := map[string]bool{}, read.received()
@@ -86,9 +87,9 @@ func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) 
 	return nil
 }
 
-// addCampaign adds the rows of a campaign. If a campaign of several pages does not add up, its creatives are read one
-// by one: first the creatives seen in its rows and then, if rows are still missing, the creatives that the report
-// lists.
+// addCampaign adds the rows of a campaign. If the pages of a campaign with several pages do not prove its rows, its
+// creatives are read one by one: first the creatives seen in its rows and then, if rows are still missing, the
+// creatives that the report lists.
 func (r *dayReader) addCampaign(ctx context.Context, with comparison, id string, read *dayRead, before int,
 	work *dayWork) error {
 	whole, err := r.readPiece(ctx, with, schema.Piece{Campaign: id}, read, before, work)
@@ -123,8 +124,8 @@ func hasOthers(rows *schema.SpendRows, campaign string) bool {
 	return false
 }
 
-// readPiece reads the pages of one campaign or creative, and adds its rows if they are proven. The returned read is nil
-// if the pages ended early.
+// readPiece reads the pages of one campaign or creative, and adds its rows to the read of the day if they are proven.
+// It returns the read of the piece, or nil if its pages could not be read to the end.
 func (r *dayReader) readPiece(
 	ctx context.Context, with comparison, p schema.Piece, read *dayRead, before int, work *dayWork,
 ) (*dayRead, error) {
@@ -139,7 +140,7 @@ func (r *dayReader) readPiece(
 	if err != nil {
 		return nil, err
 	}
-	walk.Control = schema.ControlMatched // the control total is compared with all pieces together
+	walk.Control = schema.ControlMatched // one piece has no control total: the sum of all pieces is compared with it
 	if why := walk.whyUnproven(with); why != "" {
 		return walk, walk.unproven(with, "of "+cmp.Or(p.Creative, p.Campaign)+": "+why)
 	}

@@ -15,8 +15,8 @@ const (
 )
 
 // clock is the time of one run: this machine's clock or, if the two differ by more than followFrom, the service's
-// clock. The service decides which day is open and which can still be read. The time never goes back, even if this
-// machine's clock is set during the run.
+// clock, because the service decides which day is open and which can still be read. The time never goes back, even if
+// this machine's clock is set during the run.
 type clock struct {
 	machine func() time.Time
 
@@ -39,7 +39,8 @@ func (c *clock) Now() time.Time {
 	if now.Before(c.last) {
 		now = c.last
 	}
-	// A run cannot start before the last publication. An earlier time is a clock error if it is within MaxClockOff.
+	// A run cannot start before the last publication, so an earlier time is an error of this machine's clock. If it is
+	// off by more than MaxClockOff, it is not corrected.
 	if now.Before(c.floor) && c.floor.Sub(now) <= MaxClockOff {
 		now = c.floor
 	}
@@ -50,7 +51,8 @@ func (c *clock) Now() time.Time {
 // elapsed returns how long the run has lasted, by this machine's monotonic clock, which cannot be set.
 func (c *clock) elapsed() time.Duration { return max(0, c.machine().Sub(c.began)) }
 
-// at returns the run's time at a given duration after its start, with the clock correction known by now.
+// at returns the time by the run's clock at which the duration elapsed had passed since the start. It uses the clock
+// correction that is known by now.
 func (c *clock) at(elapsed time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +75,8 @@ func (c *clock) observe(service time.Time) (ahead time.Duration) {
 	return c.ahead
 }
 
-// conservative returns t, or the last instant of the previous day if that day may not be over by one of the two clocks:
-// a day is over only if it is over by both clocks.
+// conservative returns t if t's day has begun by both clocks, else the last instant of the day before. So a run counts
+// a day as over only if the day is over by both clocks.
 func (c *clock) conservative(t time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,14 +25,14 @@ type controlTotals struct {
 	failed error // why the request failed
 }
 
-// all returns the totals of the days. The first call requests the totals.
+// all returns the service's totals of the planned days. The first call requests them.
 func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	c.once.Do(func() {
 		r := c.s
 		from, to := c.days[0].Day, c.days[len(c.days)-1].Day
 		c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
-		// The oldest day may have left the reach since the plan was made. The service then refuses any range that
-		// begins with that day.
+		// The oldest day may have become too old for the report since the plan was made. The service then refuses every
+		// range that begins with that day.
 		for last := min(to, from+maxOutOfReach); c.totals.BeyondReach && from < last; {
 			from++
 			c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
@@ -45,12 +45,12 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 }
 
 // check compares a read with the control total of the day, from six hours after the day's end, and records the result.
-// It requests the sum of this day alone once more if the sums differ, because the day may have been restated between
-// the two requests, or if the read lost most of the stored rows.
+// If the sums differ, the service may have changed the day between the two requests; so check requests the sum of this
+// day alone once more. It does the same if the read lost most of the stored rows.
 func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRead) error {
 	store := c.s.store
 	stored := store.Account().Days[day]
-	if read.DayRows.Refused > 0 { // the service's sum includes the refused rows
+	if read.DayRows.Refused > 0 { // the sum includes the rows that were refused, so it cannot match
 		read.Control = schema.ControlUnknown
 		return nil
 	} else if read.Control = schema.ControlOpen; !read.isComparable(day) {
@@ -73,10 +73,10 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 	case err != nil:
 		return fmt.Errorf("the control total: %w", err)
 	case again.BeyondReach:
-		// The pages were read just before the day left the reach, and cannot be read again.
+		// The day left the reach after its pages were read, so no second read can confirm it.
 		return c.unavailable(ctx, day, read, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
 	case again.Empty && read.sums.Rows == 0 && read.Control == schema.ControlMatched:
-		// A day without rows has no line in either answer.
+		// The day has no rows, so neither answer has a line for it.
 	case !again.Exists: // no sum is not a sum of 0
 		read.noSum = "asked for this day alone, it gives none: " + again.Why
 		if read.Control == schema.ControlMatched {
@@ -88,8 +88,8 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 	return nil
 }
 
-// matches records the service's sum of a day, and reports whether it equals the sum of the rows. The service may have
-// rounded its sum to the given number of decimals; [exact] means that it did not round.
+// matches records the service's sum of a day, and reports whether it equals the sum of the read's rows. The service may
+// have rounded its sum to the given number of decimals; [exact] means that it did not round.
 func (read *dayRead) matches(store *load.Store, day schema.Date, t extract.Total, decimals int) bool {
 	read.Control, read.isSumOfStored = schema.ControlMatched, false
 	read.ControlTotal = manifest.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
@@ -104,7 +104,7 @@ func (read *dayRead) matches(store *load.Store, day schema.Date, t extract.Total
 	return false
 }
 
-// exact, in place of a number of decimals, marks a sum that is not rounded.
+// exact marks a sum that is not rounded. It stands in place of a number of decimals.
 const exact = -1
 
 // decimals returns the largest number of decimals among the amounts of a day.
@@ -115,8 +115,8 @@ func (read *dayRead) decimals() (most int) {
 	return most
 }
 
-// storedClicks returns the sum of a stored day's clicks; NULL: the sum is unknown. If the read has no clicks, a stored
-// day without clicks may be from a time when clicks were not requested, so its sum is unknown, too.
+// storedClicks returns the sum of a stored day's clicks, or NULL if it is unknown. If neither the read nor the stored
+// day has clicks, they may not have been requested when the day was stored, so the sum is unknown, too.
 func (read *dayRead) storedClicks(stored *manifest.Day) schema.Null[int64] {
 	sum := stored.Sums.Clicks
 	return schema.Null[int64]{V: sum.V, Valid: !stored.HasUnread("clicks") && (sum.Valid || !read.NoClicks)}

@@ -27,10 +27,10 @@ type dayReader struct {
 	key      *future[keyProof]
 	totals   *controlTotals
 	bar      Bar
-	inFlight *semaphore.Weighted // rows of the days that are being read
+	inFlight *semaphore.Weighted // its units are rows of the days that are being read
 }
 
-// dayWork is the state that all reads of one day share.
+// dayWork holds what all reads of one day in a run share.
 type dayWork struct {
 	inFlight *semaphore.Weighted
 	rows     int64 // acquired from inFlight
@@ -64,8 +64,8 @@ func (w *dayWork) release() {
 	}
 }
 
-// prove reads a day until a read is proven and may replace the stored day: at most three times, and then campaign by
-// campaign if it has several pages. The replies of the last read stay staged.
+// prove reads a day until a read is proven: at most three times and then, if the day has several pages, campaign by
+// campaign. It also checks that the proven read may replace the stored day. The replies of the last read stay staged.
 func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, step *schema.Step) (*dayRead, error) {
 	account := r.s.store.Account()
 	with := comparison{day: day, stored: account.Days[day], waiting: account.Waiting[day], service: r.s.Service}
@@ -98,8 +98,8 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 	}
 }
 
-// lastReading reads a day of several pages campaign by campaign. whole is the last read of the entire day, and why is
-// the reason why it is not proven. If the campaigns prove nothing either, the replies of whole stay staged.
+// lastReading reads a day campaign by campaign. The argument whole is the last read of the entire day, and why is the
+// reason why it is not proven. If reading by campaign proves nothing either, only the replies of whole stay staged.
 func (r *dayReader) lastReading(
 	ctx context.Context, with comparison, whole *dayRead, why error, work *dayWork, step *schema.Step,
 ) (*dayRead, error) {
@@ -161,8 +161,8 @@ func (r *dayReader) begin(day schema.Date, work *dayWork) *dayRead {
 	return read
 }
 
-// checkTotal sets the time of a read, now that the service's clock is known, and compares the read with the control
-// total of the day.
+// checkTotal sets the time of a read by the service's clock, which is known since the first reply, and compares the
+// read with the control total of the day.
 func (r *dayReader) checkTotal(ctx context.Context, day schema.Date, read *dayRead) error {
 	if err := r.s.checkClock(r.s.Report); err != nil {
 		return err

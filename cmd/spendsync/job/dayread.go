@@ -22,15 +22,15 @@ type dayRead struct {
 	*transform.DayRows
 	manifest.ReadOutcome
 	began     time.Duration  // since the start of the run
-	at        schema.Instant // began as a time of the run's clock
+	at        schema.Instant // when it began, by the run's clock
 	evidence  extract.Evidence
 	day       *history.Day // the rows in key order; nil: a key comes twice
-	duplicate string       // names the key that comes twice
+	duplicate string       // describes the key that comes twice; empty: none
 	sums      history.Sums
 	hash      string
 	spending  int64  // rows with spend
 	noSum     string // why the service gives no control total
-	// hasNameless means that earlier reads had rows without a campaign or a creative. Such rows cannot be requested one
+	// hasNameless means that rows of this day have no campaign or no creative. Such rows cannot be requested one
 	// campaign at a time.
 	hasNameless bool
 	// isSumOfStored means that the control total equals the sum of the stored rows, and that this read has other rows.
@@ -43,7 +43,8 @@ func (j *Job) newRead(day schema.Date, at schema.Instant, intern *transform.Inte
 		Day: day, SeenAt: at, Service: j.Service}, intern)}
 }
 
-// readPages adds the pages of a read, and stages their replies; before is the number of replies staged earlier.
+// readPages adds the pages of a read, and stages their replies. The argument before is the number of replies that were
+// staged earlier.
 func (read *dayRead) readPages(pages iter.Seq2[extract.Page[extract.SpendLine], error], replies *load.Replies,
 	before int) error {
 	for page, err := range pages {
@@ -77,7 +78,7 @@ func (read *dayRead) seal() error {
 	return nil
 }
 
-// release releases the rows, which are staged by now.
+// release frees the memory of the rows, which are staged by now.
 func (read *dayRead) release() {
 	read.day = nil
 	read.DayRows.Rows = nil
@@ -86,10 +87,11 @@ func (read *dayRead) release() {
 // isOver reports whether a day was over when it was read.
 func (read *dayRead) isOver(day schema.Date) bool { return !read.at.Time().Before(day.End()) }
 
-// controlDelay is the delay after a day's end from which the control total must equal the sum of the rows.
+// controlDelay is how long after a day's end the control total may still differ from the sum of the rows.
 const controlDelay = 6 * time.Hour
 
-// isComparable reports whether the control total of the day must equal the sum of the rows.
+// isComparable reports whether the read began late enough that the control total of the day must equal the sum of the
+// rows.
 func (read *dayRead) isComparable(day schema.Date) bool {
 	return !read.at.Time().Before(day.End().Add(controlDelay))
 }
@@ -97,7 +99,8 @@ func (read *dayRead) isComparable(day schema.Date) bool {
 // received returns the number of rows received, refused ones included.
 func (read *dayRead) received() int64 { return int64(read.Rows.Len()) + read.DayRows.Refused }
 
-// isSilent reports whether no row has delivery, and no row was refused.
+// isSilent reports whether the read shows a day without spend, clicks, impressions and conversions. A read with refused
+// rows or with a duplicate key is not silent.
 func (read *dayRead) isSilent() bool {
 	return read.duplicate == "" && read.DayRows.Refused == 0 && !read.sums.HasDelivery()
 }

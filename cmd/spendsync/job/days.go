@@ -23,24 +23,24 @@ import (
 	"spendsync/transform"
 )
 
-// copiedDay is what a run has done with one planned day.
+// copiedDay is the result of a planned day: what was read and staged.
 type copiedDay struct {
 	plannedDay
 	step            schema.Step
-	err             error         // why the day is not staged; nil: it is staged or unreachable
-	isStaged        bool          // its rows are staged, all or some
+	err             error         // why it is not staged; nil: staged, unreachable or before the account
+	isStaged        bool          // its rows are staged, except refused ones
 	hasNoReport     bool          // the service answered that it has no report of the day (404, 410 or 204)
 	precedesAccount bool          // the day precedes the account's first day, see young.go
-	isEmptied       bool          // an unproven read had no delivery, although delivery is stored
+	isEmptied       bool          // a read that is not proven had no delivery, although the stored day has some
 	isQuarantined   bool          // its replies are in quarantine, because they do not prove the day
-	waiting         string        // hash of a read that lost most of the stored day, for the next run
-	isWithheld      bool          // its replies are in quarantine, because the account of the day is not proven
+	waiting         string        // hash of a read that lost most of the stored day; the next run compares
+	isWithheld      bool          // its replies are in quarantine, because the day may be another account's
 	read            *dayRead      // without the rows
 	stored          *manifest.Day // the stored day; nil: there is none
 	put             load.StagedDay
 	replies         *load.Replies
-	campaigns       []string // of its rows, if the rows changed
-	delivering      []string // campaigns with spend, if the day is young and its rows changed
+	campaigns       []string // campaigns of its rows; empty if the rows did not change
+	delivering      []string // campaigns with spend; empty unless the day is young and its rows changed
 }
 
 // isUnreachable reports whether the service refused the day as too far in the past.
@@ -49,8 +49,8 @@ func (d *copiedDay) isUnreachable() bool { return !d.isStaged && !d.precedesAcco
 // freshFor is how long an open day may keep its last proven read.
 const freshFor = 6 * time.Hour
 
-// mayStayOpen reports whether an open day that is not proven may keep its stored read, because that read is younger
-// than freshFor. Rows of an open day may move from page to page during a read; the next run may prove the day.
+// mayStayOpen reports whether a day that is not over and not proven may keep its stored read, because that read is
+// younger than freshFor. Rows of such a day may move from page to page during a read; the next run may prove the day.
 func (d *copiedDay) mayStayOpen() bool {
 	_, isUnproven := errors.AsType[*extract.UnprovenError](d.err)
 	began := d.step.StartedAt.Time()
@@ -58,14 +58,14 @@ func (d *copiedDay) mayStayOpen() bool {
 		began.Sub(d.stored.LastReadAt.Time()) < freshFor
 }
 
-// copiedDays is what a run has done with the planned days.
+// copiedDays holds the results of all planned days of a run.
 type copiedDays struct {
 	planned  []plannedDay
 	days     []*copiedDay // the days that were started, in the order in which they ended
 	totals   *controlTotals
 	findings []finding // about several days
 	stopped  bool      // by a signal
-	withheld error     // why days are withheld; nil: no day is withheld
+	withheld error     // why days are kept out of the store; nil: none is
 }
 
 // hasAny reports whether the service has given a usable answer for at least one day.
@@ -82,8 +82,8 @@ func (c *copiedDays) delivering() witnesses {
 	return all
 }
 
-// readDays reads the planned days, several at a time, oldest first. A day that fails does not stop the other days,
-// unless reading on is pointless.
+// readDays reads the planned days, several at a time, oldest first. If a day fails, the other days are still read,
+// unless they would fail for the same reason (see isFatal).
 func (s *session) readDays(ctx context.Context, key *future[keyProof]) *copiedDays {
 	s.Log.Info("run started", "days", len(s.plan.Read), "requests", s.plan.Requests, "data_dir", s.DataDir)
 	r := &dayReader{s: s, key: key, totals: &controlTotals{s: s, days: s.plan.Read},
@@ -107,8 +107,8 @@ func (s *session) readDays(ctx context.Context, key *future[keyProof]) *copiedDa
 	return c
 }
 
-// copyDays reads days, several at a time. The error is a failure that makes reading other days pointless. Days that
-// were not tried are missing in c.
+// copyDays reads days, several at a time, and adds their results to c. It returns a failure after which reading other
+// days is pointless. Then c lacks the days that were not tried.
 func (r *dayReader) copyDays(ctx context.Context, days []plannedDay, c *copiedDays) error {
 	var mu sync.Mutex // guards c.days
 	g, gctx := errgroup.WithContext(ctx)
@@ -131,13 +131,14 @@ func (r *dayReader) copyDays(ctx context.Context, days []plannedDay, c *copiedDa
 	return g.Wait()
 }
 
-// isFatal reports whether a failure of one day makes reading other days pointless.
+// isFatal reports whether a failure of one day makes reading other days pointless: refused credentials, or an
+// error of storage or configuration.
 func isFatal(err error) bool {
 	return refusesAll(err) || errors.Is(err, durable.ErrStorage) || errors.Is(err, exit.ErrUsage)
 }
 
-// refusesAll reports whether the service refused the credentials, and has answered no request of the client in this
-// run.
+// refusesAll reports whether the service refused the credentials of a client, and has answered no other request of this
+// client in this run.
 func refusesAll(err error) bool {
 	e, ok := errors.AsType[*extract.ReadError](err)
 	return ok && errors.Is(e, extract.ErrAuth) && !e.OthersAnswered()
@@ -169,7 +170,8 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 	}
 	switch {
 	case errors.Is(c.err, extract.ErrUnreachable) && int(r.s.plan.Today-d.Day) >= shortestReach:
-		// The refusal is an answer about the day, not a failure. The coverage decides what it means for the day.
+		// The refusal is an answer about the day, not a failure. What is known of the day decides whether it counts as
+		// lost.
 		c.step.Outcome = "unreachable"
 		if d.Day >= r.s.storedAccount().Since {
 			r.s.Log.Warn("the day has left the reach of the report", "day", c.step.Unit, "error", c.err)
@@ -177,7 +179,7 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 		c.err = nil
 	case c.err != nil:
 		c.step.Outcome = "failed"
-		if refusesAll(c.err) && ctx.Err() == nil { // at once: reading the settings may take minutes
+		if refusesAll(c.err) && ctx.Err() == nil { // log it now: reading the settings may take minutes
 			r.s.Log.Warn("the report refused the user or password: no day can be read; the settings are read all the "+
 				"same", "day", c.step.Unit, "error", c.err)
 		}
@@ -224,7 +226,7 @@ func (c *copiedDays) warnOfFailed(log *slog.Logger) {
 	}
 }
 
-// describe adds the outcome to the day's line in the ledger.
+// describe adds the outcome to the day's step, which is a row of the ledger.
 func (c *copiedDay) describe() {
 	c.step.Outcome = "unchanged"
 	if c.put.Changed {

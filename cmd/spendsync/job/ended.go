@@ -6,7 +6,8 @@ import (
 	"spendsync/schema"
 )
 
-// goneIf returns the meaning of an entity's absence: the entity is deleted, or the absence means nothing.
+// goneIf returns what the history does with an absent entity: if isEnded is set, the entity counts as deleted, else its
+// absence means nothing.
 func goneIf(isEnded bool) history.Absence {
 	if isEnded {
 		return history.Gone
@@ -26,7 +27,7 @@ func (s *settings) isUnlisted(campaign string) bool {
 	return s.listing.Complete && (c == nil || !c.isListed)
 }
 
-// findEnded finds the deleted campaigns; their creatives and source rules end with them.
+// findEnded finds the deleted campaigns. Their creatives and source rules end with them.
 func (r *settingsStage) findEnded(s *settings, campaigns []schema.Campaign) {
 	r.ended = map[string]bool{}
 	for i := range campaigns {
@@ -52,15 +53,15 @@ func (r *settingsStage) hasEnded(s *settings, c *schema.Creative) bool {
 	}
 }
 
-// settledCampaigns returns the settled campaigns. A settled campaign is archived and was read in full, so it need not
-// be read again.
+// settledCampaigns returns the campaigns that are archived and were read in full. They never change and need not be
+// read again.
 func (s *settings) settledCampaigns(account *manifest.Account) (ids []string) {
 	for id, c := range s.campaigns {
 		if c.isSettled {
 			ids = append(ids, id)
 		}
 	}
-	if !s.listing.Complete { // a campaign that the listing lacks may still be archived
+	if !s.listing.Complete { // an incomplete listing may lack archived campaigns
 		ids = append(ids, account.SettledCampaigns()...)
 	}
 	return ids

@@ -35,7 +35,7 @@ func (a *future[T]) wait() T { <-a.done; return a.value }
 
 // identity is the account that the API key acts for.
 type identity struct {
-	account string // the service's own name of the advertiser account
+	account string // the service's name of the account, not the name in the store
 	me      extract.Entity
 	err     error
 }
@@ -55,7 +55,7 @@ func (r *session) askIdentity(ctx context.Context) (who identity) {
 // campaignList is the account's list of campaigns, requested once per run. It proves whose report was read, and names
 // the campaigns whose settings are read.
 type campaignList struct {
-	began   time.Duration // since the run started; not a time, because the run's clock may still be corrected
+	began   time.Duration // duration since the run started; not a time, because the run's clock may still be corrected
 	listing extract.Listing
 	err     error
 }
@@ -99,8 +99,8 @@ func storedRows[R any](dir, path string, account *manifest.Account, t schema.Tab
 	return manifest.Rows(durable.OS, dir, path, info, t)
 }
 
-// keyProof is what is known about the API key: its account and its campaigns. If err is not nil, nothing that the key
-// reads is published.
+// keyProof holds what the service and the store show about the API key: its account and its campaigns. If err is not
+// nil, nothing that the key reads is published.
 type keyProof struct {
 	who    identity // its account is empty if the reply names no account
 	meErr  error    // why /v1/me could not be read; the run continues
@@ -134,9 +134,9 @@ func (p keyProof) problem() error {
 	return nil
 }
 
-// readKey waits for the reply that names the key's account. It refuses the key if earlier runs had another account. If
-// the reply names no account, the key's campaigns show whose key it is (see [prover.prove]). A first load needs the
-// reply, because nothing is stored that could show a switch of the key during the run.
+// readKey waits for the reply that names the key's account, and refuses the key if earlier runs had another account. If
+// the reply names no account, the key's campaigns show whose key it is (see [prover.prove]). If the reply does not
+// come, a run fails only on the first load: later, the stored campaigns would show a switch of the key.
 func (r *session) readKey(me *future[identity], list *future[campaignList]) keyProof {
 	p := keyProof{list: list}
 	p.stored, p.err = r.storedCampaigns()
@@ -162,8 +162,8 @@ func (r *session) readKey(me *future[identity], list *future[campaignList]) keyP
 	return p
 }
 
-// sayUnnamed reports that the service does not name the key's account: as a failure if an earlier run has pinned the
-// account's name, as a warning on the first load, and not at all in other cases.
+// sayUnnamed reports that the service does not name the key's account. This is a failure if an earlier run has stored
+// the account's name, and a warning on the first load. In other cases nothing is reported.
 func (r *session) sayUnnamed(p *keyProof, why error) {
 	switch {
 	case r.storedAccount().Pinned != "":
@@ -174,7 +174,7 @@ func (r *session) sayUnnamed(p *keyProof, why error) {
 	}
 }
 
-// OfWrongURL turns a client's error into a configuration error if the client's base URL is wrong: the error suggests
+// OfWrongURL turns a client's error into a configuration error if the base URL is probably wrong: the error suggests
 // so, and the service has answered nothing in this run. If data of the interface is stored (hasData), an earlier run
 // has reached the host, so a network error is returned unchanged.
 func OfWrongURL(err error, client *extract.Client, hasData bool) error {
@@ -185,9 +185,9 @@ func OfWrongURL(err error, client *extract.Client, hasData bool) error {
 	return exit.As(err, exit.ErrUsage)
 }
 
-// checkPinned checks that a key acts on the account with the name pinned, which the service gave for the first run's
-// key. If pinned is empty, any account is accepted. Without this check, one account name could mix the rows of two
-// accounts.
+// checkPinned checks that the key's actual account is the expected one. The argument pinned is the service's name of
+// the account that earlier runs read; if it is empty, any account is accepted. Without this check, the store could mix
+// the rows of two accounts under one name.
 func checkPinned(name, pinned, actual string) error {
 	if pinned == "" || actual == pinned {
 		return nil
@@ -197,8 +197,8 @@ func checkPinned(name, pinned, actual string) error {
 		exit.ErrOtherAccount, name, pinned, actual)
 }
 
-// confirmKey checks that the key still acts on the same account: by the account's name. If the service gives no name,
-// it reads one of the listed campaigns, because a key sees only the campaigns of its account.
+// confirmKey checks that the key still acts on the same account. It asks for the account's name again or, if the
+// service gives no name, reads one of the listed campaigns: a key sees only the campaigns of its account.
 func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 	if key.who.account != "" {
 		me, err := r.API.Me(ctx)
@@ -229,7 +229,7 @@ func (r *session) askClock(ctx context.Context, me *future[identity]) error {
 		return nil
 	}
 	select {
-	case <-me.done: // the reply itself is judged later, by readKey
+	case <-me.done: // wait for any reply; readKey judges it later
 	case <-time.After(clockWait):
 	case <-ctx.Done():
 	}

@@ -36,21 +36,21 @@ type Job struct {
 	// Own reads the operator's own files; nil: there are none.
 	Own ReadOwn
 
-	// SettingsBudget is how long a run may read settings; proven numbers wait at most that long to be published. 0
-	// means 20 minutes.
+	// SettingsBudget is how long a run may read settings; 0 means 20 minutes. The proven days wait at most that long to
+	// be published.
 	SettingsBudget time.Duration
-	// StopGrace is how long after a signal complete data may still be published.
+	// StopGrace is the time after a signal in which complete data may still be published.
 	StopGrace time.Duration
 
 	Now      func() time.Time
 	Log      *slog.Logger
 	Progress Progress // nil disables progress
 
-	trial *StoredAccount // makes the run a trial, with the state that syncs have stored; nil: a normal run
+	trial *StoredAccount // stored state that a trial run compares with; nil: a normal run
 }
 
-// Progress starts to show a phase that reads n entities of a kind. waitsUntil returns the time until which the requests
-// of the phase must wait, or the zero time.
+// Progress starts to show a phase that reads n entities of a kind, for example days. The function waitsUntil returns
+// when the present wait for the request limit ends, or the zero time.
 type Progress func(kind string, n int, waitsUntil func() time.Time) Bar
 
 // Bar shows the progress of one phase. Its methods may be called from several goroutines.
@@ -60,10 +60,10 @@ type Bar interface {
 	Done()      // the phase has ended, completed or not
 }
 
-// Result is how a run ended.
+// Result describes how a run ended, and the store after it.
 type Result struct {
 	Run            schema.Run           // the run's line in the ledger, with the exit code and the sentence
-	Coverage       []schema.DayCoverage // of the account, after the run
+	Coverage       []schema.DayCoverage // of each day of the account, after the run
 	WarehouseBytes int64                // size of the published DuckDB file; 0: there is none
 	Failures       int                  // number of reads that failed
 	Quarantined    int                  // days in quarantine, after the run
@@ -82,11 +82,11 @@ type session struct {
 	start   time.Time
 	store   *load.Store
 	area    *load.Area
-	pinned  string // the advertiser account to store, now that the key is proven to act on it; empty: unchanged
+	pinned  string // the service's name of the account, which this run stores; empty: unchanged
 	plan    Plan
 	clock   *clock         // its time is what Job.Now returns
-	labels  func() *labels // requests the labels at the first call
-	asking  sync.WaitGroup // of the background requests, which end with the run
+	labels  func() *labels // returns the report's names of campaigns; the first call requests them
+	asking  sync.WaitGroup // counts the background requests, which end with the run
 }
 
 // progress starts to show a phase that sends its requests through one client.
@@ -164,7 +164,7 @@ func (s *session) storedAccount() *manifest.Account {
 // storedCampaigns maps the ID of each stored campaign to whether the advertiser API has described it.
 type storedCampaigns map[string]bool
 
-// endOf returns the fields that every run's line in the ledger has.
+// endOf returns the ledger row of a run that ended, with the fields that every command sets.
 func endOf(j Job, command string, start time.Time, code int, text string) schema.Run {
 	return schema.Run{
 		AccountID: j.Account, Command: command, RunID: j.RunID, Version: j.Version,

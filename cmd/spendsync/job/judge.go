@@ -19,20 +19,20 @@ import (
 // writes nulls omits no keys. In all other cases the field is unread: the stored value is kept, and the run reports the
 // field.
 
-// The states of a field that is unread, in ops.entity_read.
+// The states of a field that could not be read, as ops.entity_read shows them.
 const (
 	readUnreadable = "unreadable"
 	readMissing    = "missing" // the next reading decides
 	readAbsent     = "absent"  // the service does not show a campaign that the report names
 )
 
-// NeverRead is the message of an unread field for which no value is stored, if the reply has no value to quote.
+// NeverRead is the message of an unread field if no value is stored and the reply has no value to quote.
 const NeverRead = "never read yet; the next run asks again"
 
-// judgement collects the unread fields of all entities of one kind in one run. If one entity lacks a field, the run
-// only warns. If most entities lack the field, the service has probably renamed it, and the run ends with a finding,
-// because the old values are kept. A field that the service itself could not read is not counted: that reply was
-// understood.
+// judgement collects the unread fields of all entities of one kind in one run. A field leads to a finding if most
+// entities lack it, because the service has probably renamed it, or if an entity keeps a stored value that missing keys
+// cannot unset. Other unread fields are only logged and listed. A field that the service itself could not read is not
+// counted, because that reply was understood.
 type judgement struct {
 	r             *session
 	s             *settings
@@ -41,14 +41,14 @@ type judgement struct {
 	entities int
 	columns  map[string]*oddColumn
 	nulls    map[string]bool    // columns in which an entity of this run has a null
-	lacked   map[[2]string]bool // by ID and column: missing in the previous reading, too
-	extra    map[string]string  // keys without a column, with their JSON types
+	lacked   map[[2]string]bool // fields, by ID and column, that the previous reading lacked
+	extra    map[string]string  // keys of the replies for which there is no column, with their JSON types
 }
 
 // oddColumn counts the entities whose value of a column was not understood.
 type oddColumn struct {
 	missing          int
-	keepsStored      bool                    // a stored value is kept, and missing keys cannot unset it
+	keepsStored      bool                    // some entity keeps a stored value, which missing keys cannot unset
 	refused, unnamed []*transform.FieldError // one error per entity
 }
 
@@ -70,8 +70,9 @@ func (j *judgement) column(name string) *oddColumn {
 	return j.columns[name]
 }
 
-// judge returns the readings of all entities of a kind in the form that the history needs. A field is marked as unread
-// if its stored value is kept. judge also records fields that were not understood, and keys without a column.
+// judge compares the readings of all entities of a kind with the stored versions, and returns them as the history needs
+// them. A field is marked as unread if its stored value is kept. judge also records fields that were not understood,
+// and keys without a column.
 func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []history.Seen[R]) {
 	j, readings := newJudgement(r.session, s, k.name, k.counted), readingsOf(s, k.table)
 	for _, read := range readings {
