@@ -1,6 +1,7 @@
 package schema
 
-// AccountSnapshot is the account's money as it was read. A row is added if a value differs from the previous row.
+// AccountSnapshot has the account's balance and payment settings as they were read. A row is added if a value differs
+// from the previous row.
 type AccountSnapshot struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`
@@ -38,7 +39,7 @@ var AccountSnapshots = Define[AccountSnapshot]("account_snapshot", ByAccount,
 	"History: main.account has the balance of now. The account's balance and pace each time something in it was "+
 		"seen to differ: a balance is not to be added up over rows.")
 
-// AccountLimit is how much of one daily change budget is used.
+// AccountLimit is the account's daily limit for one kind of change, and how much of the limit is used.
 type AccountLimit struct {
 	// Short name of the account in this warehouse.
 	AccountID string `col:"account_id" id:"1" key:"true"`

@@ -42,7 +42,7 @@ func (System) Lock(path string) (io.Closer, error) {
 type held struct{ *flock.Flock }
 
 func (h held) Close() error {
-	if h.Locked() { // if the lock is released already, the line may be another process's
+	if h.Locked() { // after an earlier release, the line may be another process's
 		writeHolder(h.Path(), "")
 	}
 	return h.Flock.Close()

@@ -14,7 +14,7 @@ type Versioned[R any] interface {
 	FramePtr() *schema.Frame
 }
 
-// Versions are the rows of a table of versions, with their memory.
+// Versions are the rows of a table of versions, and the [Memory] that belongs to these rows.
 type Versions[R any] struct {
 	Rows   []R // sorted by key, then version
 	Memory Memory

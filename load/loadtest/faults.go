@@ -61,7 +61,7 @@ func (d *Faults) strike(what, path string) error {
 	return &fs.PathError{Op: what, Path: path, Err: d.Errno}
 }
 
-// call makes a call of the file system. If After is set, even a call that is to fail has its effect.
+// call makes a call of the file system. If After is set, the call has its effect even if it then returns an error.
 func (d *Faults) call(what, path string, do func() error) error {
 	fault := d.strike(what, path)
 	if fault != nil {

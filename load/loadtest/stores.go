@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Stores are stores that several tests begin with, by name. Each is created once and then copied.
+// Stores are prepared stores, by name, for tests that begin with the same content. Each is created once and then
+// copied.
 type Stores struct {
 	mu   sync.Mutex
 	made map[string]string // folders of the stores, by name

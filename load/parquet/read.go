@@ -18,7 +18,7 @@ import (
 	"spendsync/schema"
 )
 
-// ReadRows is [Rows] on the disk of the operating system.
+// ReadRows reads all rows of a file on the disk of the operating system, see [Rows].
 func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
 	return Rows(durable.OS, path, t)
 }
@@ -46,7 +46,8 @@ func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, er
 const rowsPerBatch = 1024
 
 // Batches reads the rows of a file in batches of up to rowsPerBatch. If columns are given, Batches reads only these
-// columns. The slice is valid only until the next iteration, but texts in it stay valid. Nothing follows an error.
+// columns. The slice is valid only until the next iteration, but texts in it stay valid. The iteration ends after an
+// error.
 func Batches[R any](d durable.Disk, path string, t schema.TableOf[R], columns ...string) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		f, err := open(d, path, t.Table)
@@ -87,7 +88,8 @@ func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter
 	}
 }
 
-// fill reads the next rows, column by column. If last is set, it returns an error if the file has more values.
+// fill reads the next rows, column by column. If last is set, these are the last rows, and further values in the file
+// are an error.
 func fill[R any](f *file, t schema.TableOf[R], rows []R, last bool) error {
 	for i := range f.columns {
 		c := &f.columns[i]
@@ -110,7 +112,7 @@ func fill[R any](f *file, t schema.TableOf[R], rows []R, last bool) error {
 }
 
 // Records reads a Parquet file into Arrow records of up to valuesPerBatch rows. A record is valid only until the next
-// iteration. Nothing follows an error.
+// iteration. The iteration ends after an error.
 func Records(d durable.Disk, path string, t *schema.Table) iter.Seq2[arrow.Record, error] {
 	return func(yield func(arrow.Record, error) bool) {
 		f, err := open(d, path, t)
@@ -252,7 +254,7 @@ func (f *file) close() {
 	f.disk.Close()
 }
 
-// damaged returns the damage of a column, or the error of the disk if there was one.
+// damaged returns a [durable.ErrDamaged] that names the column, or the error of the disk if there was one.
 func (f *file) damaged(column int, err error) error {
 	return f.unread(fmt.Errorf("%s column %s: %v: %w", f.path, f.table.Columns[column].Name, err, durable.ErrDamaged))
 }
@@ -264,7 +266,8 @@ func (f *file) unread(err error) error {
 	return err
 }
 
-// record reads the next rows of all columns. If last is set, it returns an error if the file has more values.
+// record reads the next rows of all columns. If last is set, these are the last rows, and further values in the file
+// are an error.
 func (f *file) record(rows int64, last bool) (arrow.Record, error) {
 	arrays := make([]arrow.Array, len(f.columns))
 	defer func() {
@@ -315,7 +318,8 @@ type columnReader struct {
 	values parquet.ValueReader // of the current page
 }
 
-// read passes the next n values to the function give. values is a buffer.
+// read passes the next n values of the column to the function give, in one or more parts. The argument values is a
+// buffer for a part.
 func (c *columnReader) read(n int, values []parquet.Value, give func([]parquet.Value)) error {
 	for n > 0 {
 		got, err := c.some(values[:min(n, len(values))])
@@ -331,7 +335,7 @@ func (c *columnReader) read(n int, values []parquet.Value, give func([]parquet.V
 	return nil
 }
 
-// end returns an error if values are left.
+// end returns an error if the column has more values than were read.
 func (c *columnReader) end(values []parquet.Value) error {
 	got, err := c.some(values)
 	if err == nil && got > 0 {
@@ -340,7 +344,8 @@ func (c *columnReader) end(values []parquet.Value) error {
 	return err
 }
 
-// some fills a part of the buffer values: at least one value, except at the end of the column.
+// some reads the next values of the column into the buffer. It returns how many: at least one, or 0 at the end of the
+// column.
 func (c *columnReader) some(values []parquet.Value) (int, error) {
 	for {
 		if c.values != nil {

@@ -10,7 +10,7 @@ import (
 	"spendsync/schema"
 )
 
-// Record is [RecordsOf] of a slice.
+// Record converts a slice of rows to Arrow records, as [RecordsOf] does for an iterator.
 func Record[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
 	return RecordsOf(t, slices.Values(rows))
 }

@@ -22,8 +22,8 @@ import (
 // in memory while it is written.
 const rowsPerGroup = 128 << 10
 
-// pageBytes is the size of a page of the report's columns before compression. Delta encoding and zstd work within a
-// page. Other tables fill only a page or two.
+// pageBytes is the size of a page before compression in large tables, such as the report. Delta encoding and zstd work
+// within a page. Other tables need no limit, because they fill only a page or two.
 const pageBytes = 1 << 20
 
 // valuesPerBatch is the number of values that are converted between Arrow and Parquet at a time.
@@ -43,7 +43,7 @@ func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows in
 	return write(out, t, math.MaxInt, recs)
 }
 
-// write is [Write], given an upper bound of the number of rows.
+// write is [Write]. The argument most is an upper bound of the number of rows, which limits the size of the buffers.
 func write(out io.Writer, t *schema.Table, most int, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	w := parquet.NewWriter(out, writerOptions(t, most)...)
 	values := make([]parquet.Value, 0, valuesPerBatch)
@@ -71,8 +71,8 @@ func writerOptions(t *schema.Table, rows int) []parquet.WriterOption {
 	for _, k := range t.KeyNames() {
 		sorting = append(sorting, parquet.Ascending(k))
 	}
-	// Every column allocates a page buffer at once. The rows of a single batch fit into one page of any size, so a
-	// small buffer gives the same bytes.
+	// Every column allocates the buffer for a page at once. The rows of a single batch fit into one page of any size,
+	// so a small buffer saves memory, and the bytes of the file are the same.
 	room := pageBytes
 	if rows <= valuesPerBatch {
 		room = 32 * max(rows, 1)
@@ -88,7 +88,7 @@ func writerOptions(t *schema.Table, rows int) []parquet.WriterOption {
 		options = append(options, parquet.KeyValueMetadata(kv[0], kv[1]))
 	}
 	if t.Large {
-		// Statistics of all pages are in the file's index.
+		// The file's index already has the statistics of all pages.
 		options = append(options, parquet.PageBufferSize(room), parquet.DataPageStatistics(false))
 	} else {
 		options = append(options, parquet.DataPageStatistics(true))
@@ -144,8 +144,8 @@ func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable boo
 	return nil
 }
 
-// parquetValues converts the values of an array, beginning at the index from, to Parquet. In place of a NULL it may
-// return any value.
+// parquetValues fills the slice values with the values of an Arrow array, beginning at the given index of the array. In
+// place of a NULL it may write any value.
 func parquetValues(values []parquet.Value, a arrow.Array, from int) error {
 	switch a := a.(type) {
 	case *array.String:

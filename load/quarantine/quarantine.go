@@ -1,8 +1,8 @@
-// Package quarantine stores the replies of days that could not be proven. It keeps the replies of a day until the day
-// is proven, or until the replies exceed a limit of age or total size. For each day it has the latest replies that did
-// not prove the day. If complete replies may belong to another account, it has the latest complete replies for each
-// such account. The quarantine belongs to no generation: nothing that is published depends on it, and it may be
-// deleted.
+// Package quarantine stores the service's replies for days that could not be proven complete. It keeps the replies of a
+// day until the day is proven, or until the replies exceed a limit of age or total size. For each day it has the
+// replies of the latest read that did not prove the day. If complete replies may belong to another account, it also has
+// the replies of the latest such read for each of those accounts. The quarantine belongs to no generation: nothing that
+// is published depends on it, and it may be deleted.
 package quarantine
 
 import (
@@ -25,9 +25,9 @@ import (
 const (
 	folderName = "quarantine"
 	aboutName  = "about.json"
-	maxAbout   = 16 << 20            // limit for about.json, which has 150 bytes a page
+	maxAbout   = 16 << 20            // limit for about.json, which has 150 bytes for each page of replies
 	maxBytes   = 256 << 20           // limit for an account, compressed
-	maxAge     = 90 * 24 * time.Hour // limit, counted from when the replies were read
+	maxAge     = 90 * 24 * time.Hour // limit for the age of replies, counted from when they were read
 )
 
 // FolderOf returns the quarantine folder of an account in the data directory.
@@ -53,22 +53,22 @@ type Day struct {
 	Pages        []Reply               `json:"pages"`
 	// Refusal is the error reply that ended the read; nil if there was none.
 	Refusal *Refusal `json:"refusal,omitempty"`
-	// Withheld means that the replies prove the day, but not that the day is of this account.
+	// Withheld means that the replies prove the day, but may belong to another account. The day is then not published.
 	Withheld  bool     `json:"withheld,omitzero"`
 	Campaigns []string `json:"campaigns,omitempty"` // only if Withheld is set
 	// Alike is the number of other reads with the same rows.
 	Alike int `json:"alike,omitzero"`
-	// Pieces are the questions that the pages answer, if the day was read campaign by campaign.
+	// Pieces state which pages are about which campaign, if the day was read campaign by campaign.
 	Pieces []schema.Piece `json:"pieces,omitempty"`
 
 	folder string // name of the day's folder
 }
 
-// supersedes reports whether d replaces a stored day of the same date. A withheld day is replaced only by a day of the
-// same account. Two days are of the same account if they share a campaign, because campaign IDs are unique across
+// supersedes reports whether d replaces a stored day of the same date. Withheld must be equal in both. A withheld day
+// is replaced only by a day of the same account: two days that share a campaign, because campaign IDs are unique across
 // accounts.
 func (d Day) supersedes(stored Day) bool {
-	// pages prove more than an error reply
+	// an error reply does not replace pages, because pages prove more
 	if d.Withheld != stored.Withheld || len(d.Pages) == 0 && len(stored.Pages) > 0 {
 		return false
 	}
@@ -106,8 +106,8 @@ type Packed struct {
 // at returns the path of a day's folder.
 func (f Folder) at(folder string) string { return filepath.Join(f.Dir, FolderOf(f.Account), folder) }
 
-// Put stores the replies of a day. It writes about.json last, and the replies do not count before that file exists.
-// Then Put removes the stored days that d supersedes.
+// Put stores the replies of a day. It writes about.json last, because a folder without this file counts as broken. Then
+// Put removes the stored days that d supersedes.
 func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
 	stored, broken, err := f.of(d.Date)
 	if err != nil {
@@ -222,8 +222,8 @@ func (f Folder) read() (days []Day, broken []string, err error) {
 	return days, broken, nil
 }
 
-// Replies yields the decompressed replies of a day in quarantine. A reply is valid only until the next iteration.
-// Nothing follows an error.
+// Replies yields the decompressed replies of a day in quarantine. A reply is valid only until the next iteration. The
+// iteration ends after an error.
 func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
 	a, paths := &manifest.Account{Files: map[string]*manifest.File{}}, []string{}
 	for _, p := range d.Pages {

@@ -17,8 +17,8 @@ import (
 	"spendsync/load/durable"
 )
 
-// Options configure access to a bucket. Credentials, region and endpoint come from the environment variables that the
-// AWS command line uses.
+// Options configure access to a bucket. The credentials, the region and the endpoint are not among them: they come from
+// the environment variables that the AWS command line uses.
 type Options struct {
 	AllowHTTP bool // allow plain HTTP to other machines
 	// Pause is the longest pause between attempts of a request; 0: ten seconds.
@@ -48,10 +48,10 @@ type storage interface {
 	list(ctx context.Context, prefix string) iter.Seq2[object, error]
 	// remove removes objects. A missing object is not an error.
 	remove(ctx context.Context, names []string) error
-	// sync makes written objects durable. It is called before the pointer names the objects.
+	// sync makes written objects durable. A push calls it before the pointer, current.json, names the objects.
 	sync(names []string) error
-	// lock excludes other pushes and waits until a running push has ended. Only a folder needs the lock, because it has
-	// no conditional writes.
+	// lock waits until a running push has ended, and excludes other pushes until unlock is called. Only a folder needs
+	// the lock, because it has no conditional writes.
 	lock(ctx context.Context, wait time.Duration) (unlock func() error, err error)
 	failed(ctx context.Context, name string, err error) error
 }
@@ -83,7 +83,7 @@ func textOf(kind string, text []byte) content {
 // traffic counts requests and bytes.
 type traffic struct{ requests, sent, received atomic.Int64 }
 
-// Traffic is the traffic to and from a storage.
+// Traffic counts the requests to a storage, and the bytes sent and received.
 type Traffic struct {
 	Requests int64 `json:"requests"` // 0 for a folder
 	Sent     int64 `json:"bytes_sent"`

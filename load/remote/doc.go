@@ -7,7 +7,7 @@
 //	parquet/...           the Parquet files of the newest generation, named as in the store, for readers that glob
 //	report/N.html         the report page of generation N; index.html is a copy of the newest page
 //	generations/N-H.json  all files of generation N: path, object, size, SHA-256
-//	objects/B/H           Parquet files, ledgers and manifests by their SHA-256; B names the pointer before the push
+//	objects/B/H           Parquet files, ledgers and manifests by their SHA-256; B names the replaced pointer
 //	restore/B/H           stored replies by their SHA-256, which only a complete store needs
 //	pushed.json           the last pointer for which a push has done all its work
 //	.staging/...          in a folder only: objects that are being written; each is renamed when it is complete
@@ -26,9 +26,9 @@
 //   - Files that a killed push or pull has left are synced before they are used.
 //   - A pull writes only files that the manifest names, and brings a copy for readers back to an older generation only
 //     if that generation was selected.
-//   - If the loss is not accepted, an older store never replaces a newer store, and a store that does not continue the
-//     history in the bucket replaces nothing. If an earlier push has succeeded and the bucket is empty now, a push
-//     fails: the share may not be mounted.
+//   - A push replaces a newer generation, or one that the store's history does not contain, only if the loss is
+//     accepted. A pull never replaces a store whose generation the bucket does not have. If an earlier push has
+//     succeeded and the bucket is empty now, a push fails: the share may not be mounted.
 //
 // What it never does: a push writes nothing to the store and takes none of its locks, and no secret is part of an
 // object or an error.

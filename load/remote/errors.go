@@ -28,7 +28,7 @@ var (
 	ErrArchived = fmt.Errorf("the storage has archived it: %w", durable.ErrStorage)
 	// ErrProtected reports that a lock or a retention rule of the bucket protects an object against changes.
 	ErrProtected = fmt.Errorf("the storage keeps it as it is: %w", ErrDenied)
-	// ErrLacking reports that the storage does not support a request that push and pull need.
+	// ErrLacking reports that the storage does not support a kind of request that push and pull need.
 	ErrLacking = errors.New("the storage lacks it")
 	// ErrFull reports that the storage is full, or the quota of the bucket is used up.
 	ErrFull = fmt.Errorf("the storage is full: %w", durable.ErrStorage)
@@ -101,7 +101,8 @@ var statuses = map[int]error{
 	http.StatusMethodNotAllowed: ErrLacking,
 }
 
-// means returns which of our errors an error of S3 corresponds to. err is the original error.
+// means returns the error of this package that describes e best. The argument err is the error that the S3 library
+// returned.
 func (e *Error) means(err error) error {
 	code, hasCode := codes[e.Code]
 	status, hasStatus := statuses[e.Status]
@@ -122,8 +123,8 @@ func (e *Error) means(err error) error {
 	return ErrUnavailable
 }
 
-// namesLock matches messages about object locks. Amazon sends such a message as AccessDenied, and other servers send it
-// as InvalidRequest.
+// namesLock matches messages about object locks. Such a message has the code AccessDenied at Amazon, and InvalidRequest
+// at other servers.
 var namesLock = regexp.MustCompile(`(?i)object lock|WORM|retention|legal hold`)
 
 var namesCondition = regexp.MustCompile(`(?i)if-(none-)?match|condition`)
@@ -145,7 +146,7 @@ func redacted(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// isUntrusted reports whether the server's certificate is not trusted: another attempt is pointless.
+// isUntrusted reports whether the server's certificate is not trusted, so that another attempt is pointless.
 func isUntrusted(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -168,7 +169,7 @@ func (s *s3) failed(ctx context.Context, name string, err error) error {
 		Reason: redacted(strings.Join(strings.Fields(cause.Error()), " "))}
 	if reply, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		e.Status, e.Code = reply.StatusCode, reply.Code
-		if strings.HasPrefix(e.Code, strconv.Itoa(e.Status)) { // the library's substitute for a code
+		if strings.HasPrefix(e.Code, strconv.Itoa(e.Status)) { // the library's text if there is no code
 			e.Code = ""
 		}
 		if reply.Message == reply.Code {

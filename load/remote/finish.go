@@ -16,8 +16,9 @@ import (
 	"spendsync/schema"
 )
 
-// abandonedAfter is the age from which a DuckDB file, list or page is removed although it is of a later generation than
-// the pointer. A younger object may belong to a push that has not written its pointer yet.
+// abandonedAfter is the age from which a DuckDB file, list or page that no readable generation names is removed, even
+// if it is not older than the pointer's generation. A younger object may belong to a push that has not written its
+// pointer yet.
 const abandonedAfter = 24 * time.Hour
 
 // readPushed reads pushed.json; the result is empty if no push has completed.
@@ -30,7 +31,7 @@ func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
 	}
 	state := &pushed{}
 	if json.Unmarshal(text, state) != nil {
-		return &pushed{}, nil // as if no push had completed
+		return &pushed{}, nil // it is not JSON: act as if no push had completed
 	}
 	return state, nil
 }
@@ -161,7 +162,7 @@ func dayOf(pointer *Pointer) schema.Date { return schema.DateOf(pointer.Publishe
 func (p *push) sweep(ctx context.Context, pointer *seen) error {
 	needed := map[string]bool{}
 	for _, e := range pointer.Generations {
-		l, err := p.readList(ctx, e) // not cached: there are about thirty lists
+		l, err := p.readList(ctx, e) // not cached, because about thirty lists would stay in memory
 		if errors.Is(err, durable.ErrDamaged) || errors.Is(err, errNotFound) {
 			return nil // the generation's objects are unknown, so nothing can be removed
 		} else if err != nil {
@@ -188,14 +189,14 @@ func (p *push) sweep(ctx context.Context, pointer *seen) error {
 	return p.removeAll(ctx, unnamed)
 }
 
-// mayBeUsed reports whether a push that started from the given pointer may have written an object. An object that is
-// named by a hash is in a folder named after that pointer. Any other object is named after a generation.
+// mayBeUsed reports whether a running push that started from the given pointer may have written an object. The folder
+// of an object named by its hash is named after that pointer. Any other object is named after its generation.
 func mayBeUsed(o object, folder string, from *seen) bool {
 	if folder == objectFolder || folder == restoreFolder {
 		return strings.HasPrefix(o.name, folder+from.base()+"/")
 	}
 	var generation int64
-	_, _ = fmt.Sscan(path.Base(o.name), &generation) // 0 if another program wrote the object
+	_, _ = fmt.Sscan(path.Base(o.name), &generation) // stays 0 if another program wrote the object
 	return generation >= from.Generation && from.at.Sub(o.at) < abandonedAfter
 }
 

@@ -15,7 +15,7 @@ import (
 	"spendsync/load/durable"
 )
 
-// folder is a storage in a folder, for example on a disk or a mounted share.
+// folder stores objects as files in a folder, for example on a disk or a mounted share.
 type folder struct{ dir, address string }
 
 // disk is a variable so that tests can make its calls fail.
@@ -44,7 +44,7 @@ func (f *folder) failed(ctx context.Context, name string, err error) error {
 	return &Error{Address: f.address, Object: name, Reason: cause.Error(), Cause: durable.Storage(cause), kind: kind}
 }
 
-// isNamed reports whether an error is an [Error] already.
+// isNamed reports whether an error is already an [Error], which names the object.
 func isNamed(err error) bool {
 	_, ok := errors.AsType[*Error](err)
 	return ok

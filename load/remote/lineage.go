@@ -7,7 +7,7 @@ import (
 	"spendsync/schema"
 )
 
-// continues returns an error if a store does not continue the history in the bucket, which means that none of the
+// continues returns an error if a store does not continue the history in the bucket. A store continues it if one of the
 // store's ledgers contains the run that published the bucket's generation.
 func continues(dir string, m *manifest.Manifest, pointer *Pointer) error {
 	isPublisher := func(r *schema.Run) bool { return r.RunID == pointer.RunID }

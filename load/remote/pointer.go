@@ -81,7 +81,7 @@ func (f File) snapshot() load.SnapshotFile {
 	return load.SnapshotFile{Path: f.Path, Bytes: f.Bytes, SHA256: f.SHA256}
 }
 
-// list is generations/N-H.json. The last of its files is manifest.json.
+// list is the content of generations/N-H.json: the files of one generation. The last of them is manifest.json.
 type list struct {
 	Format     int    `json:"format"`
 	Generation int64  `json:"generation"`
@@ -101,7 +101,7 @@ type seen struct {
 	at   time.Time // when it was written, by the clock of the storage
 }
 
-// base returns the name of the subfolder for objects of pushes that start from this pointer.
+// base returns the name of a subfolder. Pushes that start from this pointer write their objects there.
 func (s *seen) base() string { return fmt.Sprintf("%d-%.8s", s.Generation, durable.HashBytes(s.text)) }
 
 // maxSmall exceeds the size of every pointer and list. A list has about 200 bytes a file.
@@ -144,7 +144,7 @@ func (b *Bucket) decode(name string, text []byte, to any) error {
 	return nil
 }
 
-// damaged returns the damage of an object in the bucket.
+// damaged returns a [durable.Damage] that describes an object with wrong content, and names the push that repairs it.
 func (b *Bucket) damaged(name, format string, args ...any) *durable.Damage {
 	repair := "spendsync push --full"
 	if name == pointerName {
@@ -153,7 +153,7 @@ func (b *Bucket) damaged(name, format string, args ...any) *durable.Damage {
 	return durable.Damaged(b.address+"/"+name, repair, format, args...)
 }
 
-// lost returns the damage of a missing object that a push has written.
+// lost returns a [durable.Damage] for an object that a push has written and that is now missing.
 func (b *Bucket) lost(name string) *durable.Damage {
 	return durable.Damaged(b.address+"/"+name, "spendsync push --full", "it was written, and the storage has lost it")
 }

@@ -30,7 +30,8 @@ type PullOptions struct {
 	Dir     string
 	All     bool // true: a complete store; false: a copy with the DuckDB file, the manifest and the latest ledgers
 	Parquet bool // pull the Parquet files as well
-	// Generation or At selects an older generation; zero: the newest.
+	// Generation selects one generation, or At the newest one published by that time. If both are zero, Pull takes the
+	// newest.
 	Generation int64
 	At         time.Time
 	Store      load.Options
@@ -44,7 +45,7 @@ type Pulled struct {
 	Files       int            `json:"files_fetched"`
 	New         bool           `json:"new"` // the folder did not have the generation before
 	Traffic
-	pointer []byte // text of the pointer that was followed
+	pointer []byte // text of the pointer from which the generation was chosen
 }
 
 // Pull brings a folder to a generation of the bucket. It fetches only files that the folder lacks, and resumes an
@@ -70,7 +71,7 @@ func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err err
 		if !errors.Is(err, errNotFound) {
 			return done, err
 		}
-		// The generation may have been removed while it was read.
+		// Another push may have removed the generation from the bucket while this pull read it.
 		now, readErr := b.readPointer(ctx)
 		if readErr != nil {
 			return nil, readErr
@@ -144,8 +145,8 @@ func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.S
 			return nil, nil, err
 		}
 		wanted = append(wanted, f.snapshot())
-		// The last of the files is manifest.json. The commit needs it in the staging area, so it is fetched even if it
-		// is present, as soon as the folder lacks any other file or changes its kind.
+		// The last of the files is manifest.json. The commit needs it in the staging area. If the folder lacks another
+		// file, or changes its kind, manifest.json is therefore fetched even if the folder has it.
 		if !isPresent || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
 			missing = append(missing, f)
 		}
@@ -153,7 +154,8 @@ func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.S
 	return wanted, missing, nil
 }
 
-// split separates the files of the manifest from the others.
+// split separates the files of which the manifest consists, manifest.json and those below manifest/, from all other
+// files.
 func split(files []File) (index, rest []File) {
 	for _, f := range files {
 		if f.Path == manifest.FileName || strings.HasPrefix(f.Path, "manifest/") {
@@ -246,7 +248,7 @@ func mayBecome(c *load.Copy, pointer *Pointer, e Entry, o PullOptions) error {
 		"folder: %w", number, ErrOtherHistory)
 }
 
-// wanted returns the files of a generation that the options select.
+// wanted selects those files of a generation that the options All and Parquet ask for.
 func (o PullOptions) wanted(all []File) (files []File) {
 	last := map[string]string{} // the newest ledger of each account, by folder
 	for _, f := range all {
@@ -258,7 +260,7 @@ func (o PullOptions) wanted(all []File) (files []File) {
 		switch {
 		case o.All, !strings.Contains(f.Path, "/"):
 		case isParquet(f.Path) && o.Parquet:
-		case last[path.Dir(f.Path)] == f.Path: // 'spendsync status' reads the last run there
+		case last[path.Dir(f.Path)] == f.Path: // 'spendsync status' reads the last run in this ledger
 		case isReply(f.Path), isParquet(f.Path), strings.HasPrefix(f.Path, "ledger/"):
 			continue
 		}
@@ -295,9 +297,9 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 	return fetched, g.Wait()
 }
 
-// Watch pulls whenever the pointer has changed, until the context ends or wait returns an error. Each time it has read
-// the pointer, it calls the function each with the result: nil and nil means that nothing has changed. Watch continues
-// after errors.
+// Watch reads the pointer repeatedly, and pulls if it has changed, until the context ends or the function wait returns
+// an error. Each time, it passes the result of the pull to the function each, or nil and nil if the pointer has not
+// changed. Watch continues after errors.
 func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Context) error,
 	each func(*Pulled, error)) error {
 	var followed []byte
@@ -319,7 +321,8 @@ func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Con
 	}
 }
 
-// Location returns the folder for the copy of this bucket below a cache folder.
+// Location returns the folder for a copy of this bucket, below a cache folder. Its name is a hash of the bucket's
+// address.
 func (b *Bucket) Location(cache string) string {
 	return filepath.Join(cache, "spendsync", durable.HashBytes([]byte(b.address))[:16])
 }

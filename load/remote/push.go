@@ -25,7 +25,7 @@ import (
 const transfers = 8
 
 // pushTries is the number of attempts of a push. A push starts again if another push has changed the bucket, or if the
-// store has published.
+// store has published a new generation meanwhile.
 const pushTries = 8
 
 // PushOptions select the store to push.
@@ -38,11 +38,11 @@ type PushOptions struct {
 	Page     func(ctx context.Context) (page []byte, err error)
 	LockWait time.Duration // limit for waiting on another push to a folder
 	Log      *slog.Logger
-	// Pause is called before a push starts again because the store has published meanwhile. Nil: wait 200 ms.
+	// Pause is called before a push starts again because the store has published a new generation. Nil: wait 200 ms.
 	Pause func(context.Context) error
 }
 
-// Pushed is the result of a push.
+// Pushed is what [Bucket.Push] returns: the generation that the bucket now has, and what the push has changed.
 type Pushed struct {
 	Generation  int64          `json:"generation"`
 	PublishedAt schema.Instant `json:"published_at"`
@@ -55,7 +55,7 @@ type Pushed struct {
 	PageErr error `json:"-"`
 }
 
-// Push brings the bucket to the generation that a store has published.
+// Push uploads the published generation of a store, and makes it the bucket's newest generation.
 func (b *Bucket) Push(ctx context.Context, o PushOptions) (done *Pushed, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -122,7 +122,7 @@ type push struct {
 	written []string // objects to sync before the pointer is written
 }
 
-// readListOnce is [Bucket.readList] with a cache.
+// readListOnce is [Bucket.readList] with the cache p.lists.
 func (p *push) readListOnce(ctx context.Context, e Entry) (*list, error) {
 	if l := p.lists[e.Files]; l != nil {
 		return l, nil
@@ -166,8 +166,8 @@ func (p *push) run(ctx context.Context) (*Pushed, error) {
 	return &p.done, nil
 }
 
-// before returns the pointer that this push replaces. It returns nil if there is no pointer, or if the pointer is
-// damaged and the loss of the pointer is accepted.
+// before returns the pointer that this push replaces, or nil if there is none. If AcceptLoss is set, it removes a
+// damaged pointer and returns nil.
 func (p *push) before(ctx context.Context) (*seen, error) {
 	pointer, err := p.readPointer(ctx)
 	if p.AcceptLoss && errors.Is(err, durable.ErrDamaged) {
@@ -224,7 +224,7 @@ func (p *push) publish(ctx context.Context, former *seen) (*seen, error) {
 	tag := ""
 	if former != nil {
 		for _, old := range former.Generations {
-			if old.Manifest != e.Manifest { // a full push writes the same generation again
+			if old.Manifest != e.Manifest { // with Full, the former pointer may already have this generation
 				next.Generations = append(next.Generations, old)
 			}
 		}
@@ -266,8 +266,8 @@ func (p *push) replacePointer(ctx context.Context, tag string, text []byte) erro
 	return err
 }
 
-// afterRefusal checks whether a refused pointer was written nevertheless. If the reply to the first attempt was lost,
-// the second attempt finds the pointer that the first attempt has written, and is refused.
+// afterRefusal checks whether a pointer was written although the storage refused it. If the reply to the first attempt
+// was lost, the second attempt finds the pointer that the first attempt has written, and is refused.
 func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen, error) {
 	if !errors.Is(err, errChanged) && !errors.Is(err, ErrUnavailable) {
 		return nil, err
@@ -311,8 +311,8 @@ func (p *push) upload(ctx context.Context, former *seen) ([]File, error) {
 	return p.putFiles(ctx, base, objects, leftSizes)
 }
 
-// putFiles is the second part of [push.upload]. objects has the names of the objects in the pointer's list, by folder
-// and hash. leftSizes are the sizes of other objects, by name.
+// putFiles uploads files for [push.upload]. The argument objects has the names of the objects in the pointer's list, by
+// folder and hash. The argument leftSizes has the sizes of objects that an interrupted push may have left, by name.
 func (p *push) putFiles(ctx context.Context, base string, objects map[string]string, leftSizes map[string]int64) (
 	[]File, error) {
 	g, ctx := errgroup.WithContext(ctx)
@@ -341,7 +341,7 @@ func (p *push) putFiles(ctx context.Context, base string, objects map[string]str
 		switch {
 		case isKnown:
 		case isThere && size == f.Bytes:
-			p.toSync(object) // the interrupted push may not have synced the object
+			p.toSync(object) // the interrupted push may have died before it synced the object
 		default:
 			g.Go(func() error {
 				return p.putNew(ctx, object, content{f.Bytes, f.SHA256, "application/octet-stream",
@@ -380,7 +380,7 @@ func (p *push) putPage(ctx context.Context, e *Entry) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// The page must be of the same generation as the snapshot.
+	// The page shows the store's newest generation, which must still be that of the snapshot.
 	now, err := load.ReadSnapshot(p.Dir)
 	switch {
 	case err != nil:

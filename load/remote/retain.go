@@ -6,8 +6,8 @@ import (
 	"spendsync/schema"
 )
 
-// keepAll is the age up to which all generations stay readable. Of older generations, the last one of each day stays
-// readable for keepDaily days.
+// All generations younger than keepAll stay readable. Of those before, the last one of each day stays readable for
+// keepDaily days.
 const (
 	keepAll   = 24 * time.Hour
 	keepDaily = 7

@@ -115,7 +115,8 @@ func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply, nil
 }
 
-// again sends a request, with up to tries attempts if the storage is unavailable.
+// again sends a request. While the storage is unavailable, it sends the request again, with at most as many attempts as
+// the constant tries.
 func (s *s3) again(ctx context.Context, name string, send func() error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = cmp.Or(s.pause, 10*time.Second)
