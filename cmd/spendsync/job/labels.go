@@ -13,7 +13,7 @@ import (
 )
 
 // labels is the report's list of creatives, over all days that the report still covers. It is requested once per run.
-// Its lines also have the names of the campaigns, which the rows of a day lack.
+// Its lines also have the names of the campaigns, which the report of a day lacks.
 type labels struct {
 	lines     []transform.ReportCreative
 	left      []*transform.RowError // errors of the lines that were skipped because an ID is unreadable

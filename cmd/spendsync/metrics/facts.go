@@ -167,7 +167,7 @@ type Inputs struct {
 	Quarantined int                // days whose replies are in quarantine after the run
 	Unread      schema.Null[int64] // fields of the settings without a usable value in the reply
 
-	// The fields below are set by ReadStore. If the store cannot be read, they stay empty.
+	// The fields below come from the store. If it cannot be read, they stay empty.
 	Manifest *manifest.Manifest
 	Coverage []schema.DayCoverage
 	Success  schema.Instant
