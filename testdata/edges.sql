@@ -5,7 +5,8 @@ SELECT v.account_id, v.last_date FROM (VALUES
   ('credits', DATE '2026-11-19'), ('zero_weeks', DATE '2026-11-19'), ('clicks_above', DATE '2026-11-19'), ('one_row', DATE '2026-11-19'),
   ('no_row', DATE '2026-11-19'), ('no_settings', DATE '2026-11-19'), ('no_conversions', DATE '2026-11-19'), ('null_counts', DATE '2026-11-19'),
   ('autumn', DATE '2026-11-05'), ('spring', DATE '2026-03-12'), ('free', DATE '2026-11-19'), ('stopped', DATE '2026-11-19'), ('open_day', DATE '2026-11-19'),
-  ('net_credits', DATE '2026-11-19')) AS v(account_id, last_date);
+  ('net_credits', DATE '2026-11-19'), ('minus_one', DATE '2026-11-19'), ('all_minus_one', DATE '2026-11-19'),
+  ('all_minus_two', DATE '2026-11-19')) AS v(account_id, last_date);
 
 INSERT INTO main.calendar
 SELECT c.* REPLACE (e.account_id AS account_id)
@@ -26,6 +27,12 @@ UPDATE edge_row SET spend = -10, clicks = -30, impressions = 0, conversions = -6
 UPDATE edge_row SET spend = -1, clicks = -1, impressions = -1, conversions = -1 WHERE account_id = 'credits' AND campaign_id = 'C2';
 UPDATE edge_row SET spend = -1, clicks = -1, impressions = -1, conversions = -2 WHERE account_id = 'credits' AND report_date = DATE '2026-11-17';
 UPDATE edge_row SET spend = -spend, clicks = -clicks, impressions = -impressions, conversions = -conversions WHERE account_id = 'net_credits';
+-- Conversions that sum to -1: of a campaign, of a source, of a creative, of a day, of an account; and to -2 of an account.
+UPDATE edge_row SET conversions = 0 WHERE account_id IN ('all_minus_one', 'all_minus_two') OR account_id = 'minus_one'
+  AND (campaign_id = 'C0' OR campaign_id = 'C1' AND source_id = 'S0' OR creative_id = 'K2-0' OR report_date = DATE '2026-11-16');
+UPDATE edge_row SET conversions = -1 WHERE report_date = DATE '2026-11-16' AND source_id = 'S0'
+  AND (creative_id = 'K0-0' OR account_id = 'minus_one' AND creative_id LIKE '%-0' OR account_id = 'all_minus_two' AND creative_id = 'K1-0')
+  AND account_id IN ('minus_one', 'all_minus_one', 'all_minus_two');
 -- Weeks with conversions but no spend, with negative spend, and with zeros only; and zeros only in the week before.
 UPDATE edge_row SET spend = 0 WHERE account_id = 'zero_weeks' AND campaign_id = 'C0' AND report_date > DATE '2026-11-12';
 UPDATE edge_row SET spend = -0.1 WHERE account_id = 'zero_weeks' AND campaign_id = 'C1' AND report_date > DATE '2026-11-12';
@@ -66,7 +73,7 @@ SELECT DISTINCT
   r.account_id, r.campaign_id, r.creative_id, 1 AS version_no, TIMESTAMPTZ '2026-01-01 00:00:00+00' AS valid_from, TIMESTAMPTZ '9999-12-31 00:00:00+00' AS valid_to, true AS is_current, false AS is_deleted,
   TIMESTAMPTZ '2026-11-20 12:00:00+00' AS last_confirmed_at, 'first_seen' AS change_type, 'ok' AS read_state, 'r1' AS _run_id
 FROM edge_row AS r
-WHERE r.account_id <> 'no_settings';
+WHERE r.account_id NOT IN ('no_settings', 'all_minus_two');
 INSERT INTO main.campaign_history BY NAME
 SELECT DISTINCT
   s.* EXCLUDE (creative_id, version_no, valid_from, valid_to, is_current, change_type) , v.v AS version_no,
@@ -85,7 +92,7 @@ INSERT INTO main.source_rule_history BY NAME
 SELECT DISTINCT s.* EXCLUDE (creative_id), 'S' || x.x AS source_id, CASE WHEN x.x = 2 THEN 'blocked' ELSE 'bid_override' END AS rule, CASE WHEN x.x = 3 THEN 0 END AS bid FROM edge_settings AS s, range(2, 4) AS x(x);
 INSERT INTO main.payout_history BY NAME
 SELECT DISTINCT s.* EXCLUDE (creative_id, campaign_id, read_state), DATE '2026-01-01' AS from_date, '' AS campaign_id, '' AS creative_id, '' AS source_id, CASE s.account_id WHEN 'clicks_above' THEN 0 ELSE 2.5 END AS payout, 'ok' AS read_state
-FROM edge_settings AS s WHERE s.account_id IN ('credits', 'net_credits', 'zero_weeks', 'clicks_above', 'stopped');
+FROM edge_settings AS s WHERE s.account_id IN ('credits', 'net_credits', 'minus_one', 'all_minus_one', 'zero_weeks', 'clicks_above', 'stopped');
 INSERT INTO main.account_snapshot BY NAME
 SELECT e.account_id, TIMESTAMPTZ '2026-11-18 12:00:00+00' AS seen_at, CASE WHEN e.account_id = 'stopped' THEN 0 ELSE 500 END AS balance, 'prepaid' AS payment_mode, 0 AS average_daily_spend, '{}' AS raw, 'r1' AS _run_id FROM edge AS e;
 INSERT INTO main.tracker_daily BY NAME

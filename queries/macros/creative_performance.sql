@@ -70,7 +70,7 @@ SELECT
   b.conversions::DOUBLE / nullif(b.clicks, 0) AS cvr,
   b.spend::DOUBLE / nullif(b.conversions, 0) AS cpa,
   b.cpa_best_case, b.cpa_worst_case,
-  (b.spend::DOUBLE + b.campaign_cpa) / (b.conversions + 1) AS cpa_shrunk,
+  ratio(b.spend::DOUBLE + b.campaign_cpa, b.conversions + 1) AS cpa_shrunk,
   b.campaign_cpa,
   b.spend::DOUBLE / nullif(b.campaign_spend, 0)::DOUBLE AS share_of_campaign,
   CASE
