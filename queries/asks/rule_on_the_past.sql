@@ -158,17 +158,18 @@ summed AS (
   FROM worth AS w
   GROUP BY w.account_id, w.place
 ),
--- Bounds of a weighted sum of Poisson counts by Fay and Feuer's method, with Byar's bounds of a single count.
+-- Bounds of a weighted sum of Poisson counts by Fay and Feuer's method, with Byar's bounds of a single count. Where
+-- credits exceed the counts, there are none.
 bounded AS (
   SELECT
     s.*, l.mornings,
     CASE
       WHEN s.money > 0 THEN s.money * pow(greatest(0, 1 - s.money_variance / (9 * s.money * s.money) - z.z * safe_sqrt(s.money_variance) / (3 * s.money)), 3)
-      ELSE 0
+      WHEN s.money = 0 THEN 0
     END AS least_money,
     CASE
-      WHEN s.dearest IS NULL THEN 0
-      ELSE (s.money + s.dearest) * pow(1 - (s.money_variance + s.dearest * s.dearest) / (9 * pow(s.money + s.dearest, 2))
+      WHEN coalesce(s.dearest, 0) = 0 THEN 0
+      WHEN s.money >= 0 AND s.dearest > 0 THEN (s.money + s.dearest) * pow(1 - (s.money_variance + s.dearest * s.dearest) / (9 * pow(s.money + s.dearest, 2))
         + z.z * safe_sqrt(s.money_variance + s.dearest * s.dearest) / (3 * (s.money + s.dearest)), 3)
     END AS most_money
   FROM summed AS s

@@ -69,8 +69,9 @@ evidence AS (
   SELECT
     w.account_id, w.campaign_id, w.source_id, w.spend, w.conversions,
     -- If it is unknown how many conversions of some spend are still to come, the sums are unknown.
-    CASE WHEN NOT p.is_too_early OR w.counted_conversions IS NULL THEN greatest(0, coalesce(w.arrived_spend, 0)) + coalesce(w.earlier_spend, 0)::DOUBLE END AS spent,
-    (coalesce(w.counted_conversions, 0) + coalesce(w.earlier_conversions, 0))::DOUBLE AS brought,
+    CASE WHEN NOT p.is_too_early OR w.counted_conversions IS NULL THEN greatest(0, greatest(0, coalesce(w.arrived_spend, 0)) + coalesce(w.earlier_spend, 0)::DOUBLE) END AS spent,
+    -- The model has no credits: where they exceed everything else, the count is 0.
+    greatest(0, (coalesce(w.counted_conversions, 0) + coalesce(w.earlier_conversions, 0))::DOUBLE) AS brought,
     w.counted_spend, w.counted_conversions, w.spend_lately AS spent_lately
   FROM int.source_window AS w
   JOIN span AS p ON p.account_id = w.account_id

@@ -108,7 +108,7 @@ campaign_pace AS (
   GROUP BY a.account_id, a.campaign_id, a.daily_spend_limit
 ),
 expected AS (
-  SELECT c.account_id, sum(least(c.pace, coalesce(c.daily_spend_limit::DOUBLE, c.pace))) AS expected_daily_spend
+  SELECT c.account_id, sum(greatest(0, least(c.pace, coalesce(c.daily_spend_limit::DOUBLE, c.pace)))) AS expected_daily_spend
   FROM campaign_pace AS c
   GROUP BY c.account_id
 ),
