@@ -12,11 +12,16 @@ import (
 )
 
 // MartColumns returns the select list that converts the columns of the mart's view to the types of its Parquet table.
-// Ratios, which are floats in the view, are rounded to six decimals.
+// Ratios, which are floats in the view, are rounded to six decimals, and NULL beyond the range of their type: an absurd
+// ratio costs itself, not the run.
 func MartColumns(m *schema.Table) string {
 	var list []string
 	for _, c := range m.Columns {
-		list = append(list, fmt.Sprintf("CAST(%[1]s AS %[2]s) AS %[1]s", schema.Quote(c.Name), c.DuckDB()))
+		cast := "CAST"
+		if c.Nullable {
+			cast = "TRY_CAST"
+		}
+		list = append(list, fmt.Sprintf("%[1]s(%[2]s AS %[3]s) AS %[2]s", cast, schema.Quote(c.Name), c.DuckDB()))
 	}
 	return strings.Join(list, ", ")
 }
