@@ -94,18 +94,29 @@ func TestExamples_Answer(t *testing.T) {
 }
 
 // TestFacts_StandUnderEveryAnswer: every answer ends with facts about the data: the time of the numbers, the day that
-// is not over yet, the days of the question that are lost, and the share of conversions that are still expected.
+// is not over yet, the days of the question that are lost or known only in part, and the share of conversions that are
+// still expected. A day that was last read before it was over is not in spend.
 func TestFacts_StandUnderEveryAnswer(t *testing.T) {
 	w := newWorld(t).withMarts().synced()
 	if out := w.must("query", "yesterday", "--format", "table"); !strings.Contains(out,
 		" How many conversions of 8 days are still to come is not known yet") || strings.Contains(out, "young") {
 		t.Errorf("on the first day:\n%s", out)
 	}
+	half := w.today().String() // only its first hours are ever read
 	w.service.Advance(36 * 24 * time.Hour)
 	if code, _, last := w.run("sync"); code != exit.DayAtRisk {
 		t.Fatalf("exit %d: %s", code, last)
 	}
 	today := w.today().String()
+	if got := w.ask(fmt.Sprintf("SELECT (SELECT count(*) FROM spend WHERE report_date = '%[1]s' OR is_open), (SELECT "+
+		"count(*) > 0 FROM spend_daily WHERE report_date = '%[1]s'), (SELECT state_now FROM mart.coverage WHERE "+
+		"report_date = '%[1]s')", half)); got != "0|true|incomplete" {
+		t.Errorf("rows of the half day %s: %s", half, got)
+	}
+	if out := w.must("status"); !regexp.MustCompile(`lost +` + half).MatchString(out) {
+		t.Errorf("status without the half day %s:\n%s", half, out)
+	}
+	const part = " Read only in part, and the rest is lost: "
 	for _, tc := range []struct {
 		args string
 		lost bool
@@ -115,7 +126,8 @@ func TestFacts_StandUnderEveryAnswer(t *testing.T) {
 	}[:schematest.Times(3, 6, 6)] {
 		out := w.must(append(append([]string{"query"}, strings.Fields(tc.args)...), "--format", "table")...)
 		if !strings.Contains(out, "\nAs of "+today) || !strings.Contains(out, "; "+today+" is open.") ||
-			strings.Contains(out, "Lost: ") != tc.lost || strings.Contains(out, "No day is missing.") == tc.lost {
+			strings.Contains(out, "Lost: ") != tc.lost || strings.Contains(out, part+half+".") != tc.lost ||
+			strings.Contains(out, "Missing") || strings.Contains(out, "No day is missing.") == tc.lost {
 			t.Errorf("%s: lost %v\n%s", tc.args, tc.lost, out)
 		}
 	}

@@ -19,10 +19,11 @@ type Caveats struct {
 	Account string    `json:"account_id"`
 	AsOf    time.Time `json:"as_of"`    // when the newest rows were read
 	OpenDay string    `json:"open_day"` // the Chicago day of AsOf, which was not over
-	// Missing days have not been read completely yet, and Lost days can no longer be read. Consecutive days are one
-	// entry.
-	Missing []string `json:"missing_days,omitempty"`
-	Lost    []string `json:"lost_days,omitempty"`
+	// Missing days have not been read completely yet. Lost days were never read, and Incomplete days only in part;
+	// neither can be read again. Consecutive days are one entry.
+	Missing    []string `json:"missing_days,omitempty"`
+	Lost       []string `json:"lost_days,omitempty"`
+	Incomplete []string `json:"incomplete_days,omitempty"`
 	// OfAllDays means that the answer does not show its days, so the following fields are about all stored days.
 	OfAllDays bool `json:"of_all_days,omitempty"`
 	Young     int  `json:"young_days,omitempty"` // days whose conversions still arrive
@@ -39,7 +40,7 @@ func (f Caveats) String() string {
 		text = fmt.Sprintf("As of %s in Chicago; %s is open.",
 			f.AsOf.In(schema.Chicago()).Format("2006-01-02 15:04"), f.OpenDay)
 	}
-	if len(f.Missing)+len(f.Lost) == 0 {
+	if len(f.Missing)+len(f.Lost)+len(f.Incomplete) == 0 {
 		text += " No day is missing."
 	}
 	if len(f.Missing) > 0 {
@@ -48,6 +49,9 @@ func (f Caveats) String() string {
 	}
 	if len(f.Lost) > 0 {
 		text += fmt.Sprintf(" Lost: %s.", strings.Join(f.Lost, ", "))
+	}
+	if len(f.Incomplete) > 0 {
+		text += fmt.Sprintf(" Read only in part, and the rest is lost: %s.", strings.Join(f.Incomplete, ", "))
 	}
 	if f.Young > 0 {
 		days, suffix := countDays(f.Young), ""
@@ -107,8 +111,9 @@ func (r *Result) caveats(ctx context.Context, days string) (all []Caveats) {
 		return &all[i]
 	}
 	daysSQL, isAll := r.askedDays(ctx, days)
-	gaps, err := r.s.Query(ctx, "SELECT a.account_id, a.state = 'lost', a.report_date - DATE '1970-01-01' FROM ("+
-		daysSQL+") AS a WHERE a.state IN ('missing', 'partial', 'lost') ORDER BY ALL")
+	gaps, err := r.s.Query(ctx, "SELECT a.account_id, CASE WHEN a.state = 'partial' AND a.days_until_unreachable = 0 "+
+		"THEN 'incomplete' WHEN a.state = 'partial' THEN 'missing' ELSE a.state END, a.report_date - DATE "+
+		"'1970-01-01' FROM ("+daysSQL+") AS a WHERE a.state IN ('missing', 'partial', 'lost') ORDER BY ALL")
 	if err != nil {
 		return all
 	}
@@ -124,10 +129,13 @@ func (r *Result) caveats(ctx context.Context, days string) (all []Caveats) {
 		if n > 1 {
 			span += " to " + (first + schema.Date(n-1)).String()
 		}
-		if f := caveatsOf(gaps.Rows[i][0].V); gaps.Rows[i][1].V == "true" {
-			f.Lost = append(f.Lost, span)
-		} else {
+		switch f := caveatsOf(gaps.Rows[i][0].V); gaps.Rows[i][1].V {
+		case "missing":
 			f.Missing = append(f.Missing, span)
+		case "lost":
+			f.Lost = append(f.Lost, span)
+		default:
+			f.Incomplete = append(f.Incomplete, span)
 		}
 		i += n
 	}
@@ -140,10 +148,10 @@ func (r *Result) caveats(ctx context.Context, days string) (all []Caveats) {
 	return all
 }
 
-// askedDays returns SQL for the days that the answer is about, with account_id, report_date and state. If the answer
-// does not show its days, isAll is true and the SQL is for all days.
+// askedDays returns SQL for the days that the answer is about, with account_id, report_date, state and
+// days_until_unreachable. If the answer does not show its days, isAll is true and the SQL is for all days.
 func (r *Result) askedDays(ctx context.Context, days string) (daysSQL string, isAll bool) {
-	const covered = "SELECT s.account_id, s.report_date, s.state FROM ops.day_coverage AS s"
+	const covered = "SELECT s.account_id, s.report_date, s.state, s.days_until_unreachable FROM ops.day_coverage AS s"
 	if days != "" {
 		return covered + " JOIN main.today AS t ON t.account_id = s.account_id WHERE " + days, false
 	}

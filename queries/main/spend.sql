@@ -1,5 +1,5 @@
 -- What did each creative spend and bring at each source on each Chicago day that was over, as known now?
--- Trap: the open day is left out (main.spend_daily and mart.intraday_hourly have it). Conversions of the last days still arrive: for a CPA divide by sum(conversions_expected), and profit_expected is the profit; both are NULL on days of which nobody knows yet how many are still to come, as in the first day of an account. Days that were never read have no rows (mart.coverage). Settings are those at the end of the day; names are those of now.
+-- Trap: the open day is left out (main.spend_daily and mart.intraday_hourly have it). Conversions of the last days still arrive: for a CPA divide by sum(conversions_expected), and profit_expected is the profit; both are NULL on days of which nobody knows yet how many are still to come, as in the first day of an account. Days that were not read after they were over have no rows (mart.coverage; main.spend_daily has what was read before). Settings are those at the end of the day; names are those of now.
 -- Column campaign_name: Name of the campaign now, else as the report gave it.
 -- Column campaign_status: Status of the campaign at the end of the day.
 -- Column default_bid: US dollars per click that the campaign bid at the end of the day, if the source had no bid of its own.
@@ -17,8 +17,8 @@ WITH finished AS (
   SELECT c.account_id, c.report_date, c.state, k.ends_at, m.conversions_share
   FROM ops.day_coverage AS c
   JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
-  JOIN main.today AS t ON t.account_id = c.account_id AND c.report_date < t.today
   LEFT JOIN int.day_maturity AS m ON m.account_id = c.account_id AND m.report_date = c.report_date
+  WHERE c.last_read_at >= k.ends_at
 ),
 version AS (
   SELECT h.*, CASE WHEN h.version_no = 1 THEN to_timestamp(0) ELSE h.valid_from END AS counts_from
@@ -40,7 +40,7 @@ SELECT
   CASE WHEN y.account_id IS NOT NULL THEN CASE WHEN s.conversions = 0 THEN 0 ELSE v.revenue END END::DECIMAL(18, 6) AS revenue,
   CASE WHEN y.account_id IS NOT NULL THEN CASE WHEN s.conversions = 0 THEN 0 ELSE v.revenue END END::DOUBLE / nullif(o.conversions_share, 0) - s.spend::DOUBLE AS profit_expected,
   h.status AS campaign_status, h.default_bid, h.daily_spend_limit, h.target_cpa, h.country, h.is_assumed AS is_settings_assumed,
-  o.state = 'open' AS is_open, o.state IN ('complete', 'final') AS is_complete, o.state = 'final' AS is_final
+  false AS is_open, o.state IN ('complete', 'final') AS is_complete, o.state = 'final' AS is_final
 FROM main.spend_daily AS s
 JOIN finished AS o ON o.account_id = s.account_id AND o.report_date = s.report_date
 LEFT JOIN campaign_on AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.report_date = s.report_date

@@ -103,8 +103,8 @@ coverage AS (
   SELECT
     c.account_id,
     -- As of now, not of the last sync. Leave out today, which is still open.
-    count(*) FILTER (WHERE c.state_now = 'missing' AND k.ends_at <= now()) AS missing, count(*) FILTER (WHERE c.state_now = 'lost') AS lost,
-    count(*) FILTER (WHERE c.state_now IN ('partial', 'incomplete')) AS partial, count(*) FILTER (WHERE c.doubt = 'doubtful') AS doubted,
+    count(*) FILTER (WHERE c.state_now = 'missing' AND k.ends_at <= now()) AS missing, count(*) FILTER (WHERE c.state_now IN ('lost', 'incomplete')) AS lost,
+    count(*) FILTER (WHERE c.state_now = 'partial') AS partial, count(*) FILTER (WHERE c.doubt = 'doubtful') AS doubted,
     count(*) FILTER (WHERE c.state_now IN ('complete', 'final') AND c.control_total_state = 'unknown') AS unknown_totals,
     (epoch(now()) - epoch(max(c.last_read_at))) / 3600 AS hours
   FROM mart.coverage AS c
@@ -187,8 +187,8 @@ checked AS (
       {'check_name': 'campaigns_unbroken', 'severity': 'warning', 'value': a.none + coalesce(b.campaigns, 0), 'threshold': 0, 'unit': 'campaigns', 'meaning': 'Active campaigns whose conversions, spend, CTR or delivery broke lately.', 'what_to_do': 'See mart.breaks before following any advice about them.'},
       {'check_name': 'restated_share', 'severity': 'warning', 'value': a.none + coalesce(r.spend, 0)::DOUBLE / nullif(a.spend, 0)::DOUBLE, 'threshold': l.restated_share_max, 'unit': 'share of spend', 'meaning': 'Spend that was restated after its day was over, up or down, as a share of all spend.', 'what_to_do': 'Wait longer before deciding on young days; see spendsync query spend_by_day.'},
       {'check_name': 'days_missing', 'severity': 'error', 'value': g.missing, 'threshold': 0, 'unit': 'days', 'meaning': 'Days that were never proven and can still be read.', 'what_to_do': 'Run spendsync sync; spendsync status shows by when.'},
-      {'check_name': 'days_lost', 'severity': 'warning', 'value': g.lost, 'threshold': 0, 'unit': 'days', 'meaning': 'Days that were never proven and can no longer be read.', 'what_to_do': 'They cannot be read again; leave them out of averages.'},
-      {'check_name': 'days_partial', 'severity': 'warning', 'value': g.partial, 'threshold': 0, 'unit': 'days', 'meaning': 'Days of which only a part is stored.', 'what_to_do': 'Run spendsync sync; see partial_why in mart.coverage.'},
+      {'check_name': 'days_lost', 'severity': 'warning', 'value': g.lost, 'threshold': 0, 'unit': 'days', 'meaning': 'Days that were never proven complete and can no longer be read.', 'what_to_do': 'They cannot be read again; leave them out of averages.'},
+      {'check_name': 'days_partial', 'severity': 'warning', 'value': g.partial, 'threshold': 0, 'unit': 'days', 'meaning': 'Days of which only a part is stored, and which can still be read.', 'what_to_do': 'Run spendsync sync; see partial_why in mart.coverage.'},
       {'check_name': 'days_doubted', 'severity': 'warning', 'value': g.doubted, 'threshold': 0, 'unit': 'days', 'meaning': 'Days that are stored though something speaks against them, such as the service''s own sum.', 'what_to_do': 'See partial_why in mart.coverage; runs read them again, and spendsync repair accept DATE accepts one.'},
       {'check_name': 'control_totals_known', 'severity': 'warning', 'value': g.unknown_totals, 'threshold': 0, 'unit': 'days', 'meaning': 'Days proven complete for which the service could not be asked for its own total.', 'what_to_do': 'Run spendsync sync --from --to for these days while they can be read.'},
       {'check_name': 'report_fresh', 'severity': 'error', 'value': g.hours, 'threshold': l.stale_hours, 'unit': 'hours', 'meaning': 'Time since a day was last read.', 'what_to_do': 'Find out why no run succeeded: spendsync status.'},
