@@ -186,10 +186,15 @@ func Archived(s *service.Service, listed extract.Entity) bool {
 
 // ListedStatus returns the JSON of a listed campaign's status, even if the status is unknown; empty: there is none.
 func ListedStatus(s *service.Service, listed extract.Entity) string {
-	for _, key := range s.Names("campaign.status") {
+	return string(listedValue(s, listed, "campaign.status"))
+}
+
+// listedValue returns the value under the first key of a line of the service file that an entry has; nil: none.
+func listedValue(s *service.Service, listed extract.Entity, line string) extract.Value {
+	for _, key := range s.Names(line) {
 		if v, ok := listed.Fields[key]; ok {
-			return string(v)
+			return v
 		}
 	}
-	return ""
+	return nil
 }

@@ -2,8 +2,11 @@ package transform
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"spendsync/extract"
+	"spendsync/extract/service"
 	"spendsync/schema"
 )
 
@@ -23,8 +26,11 @@ import (
 // reason, name, message or text, or as one such text or object. Any other value is refused and its column is unread;
 // the other columns are not affected. Creative returns an error if the reply has no ID, or the campaign_id of another
 // campaign.
+//
+// If both replies have a key, a.Own counts. Without a.Own, the columns that came without a value and without a null are
+// unread, because a.Listed may omit them.
 func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err error) {
-	r, err := newReader(c.Service, "creative", schema.CreativeHistory.Name, "creative_id", a.Own)
+	r, err := newReader(c.Service, "creative", schema.CreativeHistory.Name, "creative_id", a.Own, a.Listed)
 	if err != nil {
 		return schema.Creative{}, Decoded{}, err
 	}
@@ -59,7 +65,34 @@ func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err e
 		r.forgetUnset("rejection_reasons", "rejection_comment")
 	}
 	r.pendingVersion(&row)
+	if a.Own.Raw == nil {
+		r.missOmitted(&row)
+	}
 	return row, r.Decoded, nil
+}
+
+// missOmitted marks as unread the columns that a short entry came without. Columns that are read from the report are
+// not affected, and neither are the reasons and the comment of a creative that is not rejected.
+func (r reader) missOmitted(row *schema.Creative) {
+	isRejected := !row.Status.Valid || row.Status.V == "rejected"
+	for _, c := range schema.CreativeHistory.Fields() {
+		isReason := c.Name == "rejection_reasons" || c.Name == "rejection_comment"
+		if c.History != schema.Refreshed && (isRejected || !isReason) && !slices.Contains(r.Null, c.Name) &&
+			schema.CreativeHistory.ColumnEqual(row, new(schema.Creative), c) {
+			r.miss(c.Name)
+		}
+	}
+}
+
+// IsShort reports whether a creative's entry in a list lacks a value that every creative has. A draft, archived or not,
+// may have a null instead. The description does not show the entries of lists, so a short entry may omit any value.
+func IsShort(s *service.Service, listed extract.Entity) bool {
+	status := strings.ToLower(string(listedValue(s, listed, "creative.status")))
+	mayBeNull := status == `"draft"` || status == `"archived"`
+	return slices.ContainsFunc([]string{"status", "title", "message", "link", "icon_id"}, func(column string) bool {
+		v := listedValue(s, listed, "creative."+column)
+		return v == nil || v.Null() && !mayBeNull
+	})
 }
 
 // reasons reads the reasons of a rejection as one comma-joined text. A reason may itself contain a comma; only the raw

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,50 @@ func TestCreative_KnowsWhatAMissingKeyMeans(t *testing.T) {
 			}
 			if got := strings.Join(unread, " "); got != tc.unread {
 				t.Errorf("unread %q, want %q", got, tc.unread)
+			}
+		})
+	}
+}
+
+// TestCreative_ReadsShortEntries: without the reply about the creative itself, a missing key of a list's entry means
+// nothing. With that reply, the entry only adds to it.
+func TestCreative_ReadsShortEntries(t *testing.T) {
+	const optional, reasons = "image_id button1 button2 ", "rejection_reasons rejection_comment "
+	const content = "title message link icon_id " + optional
+	const pending = "pending_status pending_title pending_message pending_link pending_image_id pending_icon_id " +
+		"pending_button1 pending_button2 pending_rejection_reasons pending_rejection_comment"
+	for name, tc := range map[string]struct {
+		body    string
+		isShort bool
+		unread  string // without the reply about the creative itself
+	}{
+		"complete": {sampleCreative, false, optional + pending},
+		"short":    {`{"id":"C1000001-001","status":"active"}`, true, content + pending},
+		"rejected": {`{"id":"C1000001-001","status":"rejected"}`, true, content + reasons + pending},
+		"draft":    {`{"id":"C1000001-001","status":"Draft"}`, true, content + pending},
+		"null":     {with(t, sampleCreative, "icon_id", "null"), true, "icon_id " + optional + pending},
+		"draft/null": {with(t, with(t, sampleCreative, "status", `"draft"`), "icon_id", "null"), false,
+			optional + pending},
+		"archived/null": {with(t, with(t, sampleCreative, "status", `"archived"`), "icon_id", "null"), false,
+			"icon_id " + optional + pending},
+		"button/null": {with(t, sampleCreative, "button2", "null"), false, "image_id button1 " + pending},
+		"no status": {with(t, sampleCreative, "status", ""), true, "status " + optional + reasons +
+			pending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := entity(t, "C1000001-001", tc.body)
+			if got := IsShort(nil, e); got != tc.isShort {
+				t.Errorf("short: %t, want %t", got, tc.isShort)
+			}
+			_, d, err := Creative(Reply{Listed: e, Campaign: "C1000001"}, settings)
+			if got := d.Unread; err != nil || !slices.Equal(slices.Sorted(slices.Values(got)),
+				slices.Sorted(slices.Values(strings.Fields(tc.unread)))) {
+				t.Errorf("unread %q, want %q: %v", got, tc.unread, err)
+			}
+			row, d, err := Creative(Reply{Listed: e, Own: entity(t, "C1000001-001", sampleCreative),
+				Campaign: "C1000001"}, settings)
+			if err != nil || len(d.Unread) > 0 || row.Title.V != "t" || row.Raw.V != sampleCreative {
+				t.Errorf("with its own reply: %v, unread %q, %v", row, d.Unread, err)
 			}
 		})
 	}

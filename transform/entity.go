@@ -19,8 +19,8 @@ type SettingsContext struct {
 
 // Reply holds the service's replies about one campaign or one creative.
 type Reply struct {
-	Listed   extract.Entity // a campaign's entry in the list of campaigns; zero: not read
-	Own      extract.Entity // the reply about one campaign, or a creative's entry in its list; zero: not read
+	Listed   extract.Entity // an entry of a list that may omit fields: of a campaign, or short; zero: not read
+	Own      extract.Entity // the reply about one entity, or a creative's entry that is not short; zero: not read
 	Campaign string         // the campaign of a creative
 }
 

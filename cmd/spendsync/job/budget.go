@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// overdueAfter is how long a campaign may stay unread before the run reports it.
+// overdueAfter is how long a campaign or creative may stay unread before the run reports it.
 const overdueAfter = 24 * time.Hour
 
 // budget is the time that a run may spend on settings. It ends by the run's clock or by a timer, which also interrupts

@@ -116,6 +116,9 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 	if was == nil {
 		return seen
 	}
+	if !read.isOwn { // the stored JSON may have more keys
+		seen.Unread = append(seen.Unread, "raw")
+	}
 	before, _ := k.table.RawJSON(was)
 	for path := range transform.ExtraKeysIn(before, keys) {
 		delete(gained, path)
@@ -297,8 +300,13 @@ func (j *judgement) report() {
 		if 2*n > j.entities {
 			share = "most"
 		}
-		find("missing", missing[n], "%s missing from %s of %s; the last known values stand, which may be old: report "+
-			"the keys that the raw column holds, or name them in a line of SPENDSYNC_SERVICE_FILE",
-			strings.Join(missing[n], ", "), share, entities)
+		cure := "the replies have no unknown key that a line of SPENDSYNC_SERVICE_FILE could name, so only the " +
+			"service can show the values"
+		if extra := slices.Sorted(maps.Keys(j.extra)); len(extra) > 0 {
+			cure = "if one of " + someOf("unknown key", extra) + " holds a value, name the key in a line of " +
+				"SPENDSYNC_SERVICE_FILE, or report it"
+		}
+		find("missing", missing[n], "%s missing from %s of %s; the last known values stand, which may be old: %s",
+			strings.Join(missing[n], ", "), share, entities, cure)
 	}
 }

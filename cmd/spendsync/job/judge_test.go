@@ -104,7 +104,8 @@ func TestJudge_NeverRead(t *testing.T) {
 	id, isMissing := w.service.CampaignIDs()[0], true
 	title := regexp.MustCompile(`"title":"[^"]*"`)
 	e.edit = func(path, body string) (int, string) {
-		if at := title.FindStringIndex(body); isMissing && path == "campaigns/"+id+"/creatives" && at != nil {
+		isCreative := path == "campaigns/"+id+"/creatives" || strings.HasPrefix(path, "creatives/")
+		if at := title.FindStringIndex(body); isMissing && isCreative && at != nil {
 			body = body[:at[0]] + `"title":null` + body[at[1]:]
 		}
 		return 0, body

@@ -51,7 +51,7 @@ type kind[R any, P placed[R]] struct {
 	table   schema.TableOf[R]
 	decode  func(transform.Reply, transform.SettingsContext) (R, transform.Decoded, error)
 
-	isListed bool // entries of the key's list of campaigns also have these settings
+	isListed bool // entries of a list also have these settings
 	isEntity bool // campaigns or creatives, whose missing fields are judged
 	// The function gone reports whether an entity that this run has not read is deleted. If gone is nil, the entity
 	// ends with its campaign.
@@ -81,7 +81,9 @@ func (k *kind[R, P]) idOf(row *R) string {
 type reading[R any] struct {
 	row R
 	transform.Decoded
-	isOwn bool // the entity's own reply, which omits nothing; false: an entry of a list, which may omit fields
+	// isOwn means that row is from the entity's own reply, or from a list's entry that is not short. Other entries of
+	// lists may omit fields.
+	isOwn bool
 }
 
 // read decodes a reply, and records either the row or the error. A second reply for the same entity is an error.
@@ -100,13 +102,16 @@ func (k *kind[R, P]) read(n *settingsReader, a transform.Reply) error {
 	return err
 }
 
-// record adds the reading of an entity. It returns false, and adds nothing, if this run has already read the entity.
-func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) (isFirst bool) {
-	n.look(k.name, id)
+// record adds the reading of an entity. An entity's own reply replaces its entry in a list. record returns false, and
+// adds nothing, if this run has already read the entity otherwise.
+func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) bool {
+	if read.isOwn {
+		n.look(k.name, id)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	readings := readingsOf(n.settings, k.table)
-	if readings[id] != nil {
+	if was := readings[id]; was != nil && (was.isOwn || !read.isOwn) {
 		return false
 	}
 	readings[id] = read

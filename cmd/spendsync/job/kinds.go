@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -19,7 +20,7 @@ var campaignParts = []campaignPart{
 		_ = deliveryKind.read(n, a) // read records the error
 		return err
 	}},
-	{name: "creatives of", whole: schema.PartCreative, read: readCreative,
+	{name: "creatives of", whole: schema.PartCreative, read: readListedCreative,
 		ask: func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
 			return api.Creatives(ctx, c.ID)
 		}},
@@ -62,8 +63,8 @@ var deliveryKind = kind[schema.Delivery, *schema.Delivery]{
 
 var creativeKind = kind[schema.Creative, *schema.Creative]{
 	name: "creative", counted: "creative", table: schema.CreativeHistory, decode: transform.Creative,
-	isEntity: true,
-	gone:     (*settingsStage).hasEnded,
+	isListed: true, isEntity: true,
+	gone: (*settingsStage).hasEnded,
 	complete: func(r *settingsStage, seen *history.Seen[schema.Creative]) {
 		l := r.reported[seen.Row.CreativeID]
 		seen.Row.ImageURL, seen.Row.IconURL = l.ImageURL, l.IconURL
@@ -107,21 +108,39 @@ var creativeKind = kind[schema.Creative, *schema.Creative]{
 	},
 }
 
+// readListedCreative decodes a creative's entry in the list of its campaign. If the entry is short, the run requests
+// the creative itself, see [settingsReader.readShortCreatives].
+func readListedCreative(n *settingsReader, a transform.Reply) error {
+	e := a.Own
+	a.Listed = extract.Entity{} // was the campaign's
+	if !transform.IsShort(n.s.Service, e) {
+		return readCreative(n, a)
+	}
+	a.Listed, a.Own = e, extract.Entity{}
+	err := readCreative(n, a)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.short[e.ID] = (openEntity{campaign: a.Campaign, listed: e}); err != nil {
+		delete(n.short, e.ID)
+	}
+	return err
+}
+
 // readCreative decodes a creative. If decoding fails, the creative is recorded with all of its fields unread: it
 // exists, so it must not count as missing.
 func readCreative(n *settingsReader, a transform.Reply) error {
 	err := creativeKind.read(n, a)
-	if err != nil {
-		read := &reading[schema.Creative]{row: schema.Creative{AccountID: n.s.Account, CreativeID: a.Own.ID}}
+	if id := cmp.Or(a.Own.ID, a.Listed.ID); err != nil {
+		read := &reading[schema.Creative]{row: schema.Creative{AccountID: n.s.Account, CreativeID: id}}
 		for _, c := range schema.CreativeHistory.Fields() {
 			if c.History != schema.Refreshed { // these columns come from the report, not from this reply
 				read.Unread = append(read.Unread, c.Name)
 			}
 		}
-		n.look(creativeKind.name, a.Own.ID)
+		n.look(creativeKind.name, id)
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		readingsOf(n.settings, schema.CreativeHistory)[a.Own.ID] = read // even if another list also has the creative
+		readingsOf(n.settings, schema.CreativeHistory)[id] = read // even if another list also has the creative
 	}
 	return err
 }

@@ -25,7 +25,9 @@ import (
 type openEntity struct {
 	campaign  string // of a creative
 	confirmed schema.Instant
-	isStub    bool // only the report names the entity
+	isStub    bool           // only the report names the entity
+	isPartial bool           // some of its columns have never been read
+	listed    extract.Entity // its entry in a list, which is short (see [transform.IsShort]); zero: no list has it
 }
 
 // openEntities returns the stored entities of a table that are not deleted, by ID, and the IDs of all stored entities,
@@ -48,15 +50,16 @@ func openEntities[R any, P history.Versioned[R]](
 		if known[id] = true; f.IsDeleted {
 			continue
 		}
-		open[id] = openEntity{campaign: at.CampaignID,
+		open[id] = openEntity{campaign: at.CampaignID, isPartial: f.ReadState != schema.ReadOK,
 			confirmed: max(f.LastConfirmedAt, readings.Confirmed(at))}
 	}
 	return open, known, nil
 }
 
-// askForMissing requests, one by one, entities that a list lacks. The entities whose last confirmation is oldest come
-// first. One run requests only as many as the rate limit allows in a minute. askForMissing passes each reply to the
-// function answered, and records which entities the service does not have.
+// askForMissing requests, one by one, entities that a list lacks or shows in part. The entities whose last confirmation
+// is oldest come first. One run requests only as many as the rate limit allows in a minute, and a trial at most
+// mostTried. askForMissing passes each reply to the function answered, and records which entities the service does not
+// have.
 func (n *settingsReader) askForMissing(
 	ctx context.Context, list, what string, missing map[string]openEntity,
 	read func(context.Context, string) (extract.Entity, error), answered func(extract.Entity, string),
@@ -65,6 +68,9 @@ func (n *settingsReader) askForMissing(
 		return cmp.Or(cmp.Compare(missing[a].confirmed, missing[b].confirmed), cmp.Compare(a, b))
 	})
 	asked := min(len(ids), n.s.RequestsPerMinute)
+	if n.s.trial != nil {
+		asked = min(asked, mostTried)
+	}
 	entities, errs := make([]extract.Entity, asked), make([]error, asked)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
@@ -79,17 +85,18 @@ func (n *settingsReader) askForMissing(
 	}
 	isKeyRefused := g.Wait() != nil // the errors are in errs
 	for i, id := range ids[:asked] {
+		isListed := missing[id].listed.Raw != nil
 		switch err := errs[i]; {
 		case err == nil:
 			answered(entities[i], id)
-			if !transform.Archived(n.s.Service, entities[i]) {
+			if !isListed && !transform.Archived(n.s.Service, entities[i]) {
 				n.settings.unlisted[what] = append(n.settings.unlisted[what], id)
 			}
 		case missing[id].isStub && !isKeyRefused && isAbsent(err):
 			n.look(what, id)
 			n.line(what, id, readAbsent, err)
 			n.s.Log.Warn("the report has a "+what+" that the service does not show", "id", id, "error", err)
-		case errors.Is(err, extract.ErrNotFound):
+		case errors.Is(err, extract.ErrNotFound) && !isListed:
 			n.settings.notThere[id] = true
 			n.look(what, id)
 			for _, p := range campaignParts {
@@ -97,16 +104,24 @@ func (n *settingsReader) askForMissing(
 			}
 		case ctx.Err() == nil:
 			n.fail(what, id, "failed", err)
+		case isListed && n.budget.spent():
+			n.leave(what, id, missing[id].confirmed)
 		}
 	}
-	switch left := len(ids) - asked; {
-	case left > 0 && missing[ids[asked]].isStub:
-		n.settings.left += left
-	case left > 0:
+	left := ids[asked:]
+	switch {
+	case len(left) == 0:
+	case missing[left[0]].isStub:
+		n.settings.left[what] += len(left)
+	case missing[left[0]].listed.Raw != nil:
+		for _, id := range left {
+			n.leave(what, id, missing[id].confirmed)
+		}
+	default:
 		n.fail("listing", list, "incomplete", fmt.Errorf(
 			"the listing lacks %s more, which this run did not ask for one by one: it may send %d such requests; "+
 				"the next runs ask, and until then none of them counts as deleted",
-			cli.Count(left, what), n.s.RequestsPerMinute))
+			cli.Count(len(left), what), n.s.RequestsPerMinute))
 	}
 }
 
@@ -196,6 +211,7 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 		n.fail("listing", "creatives", "failed", err)
 		return
 	}
+	n.readShortCreatives(ctx, missing, archived)
 	maps.DeleteFunc(missing, func(id string, e openEntity) bool {
 		c := n.settings.campaigns[e.campaign]
 		return archived[id] || readingsOf(n.settings, schema.CreativeHistory)[id] != nil || c == nil ||
@@ -205,11 +221,40 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 	n.knownCreatives = known
 }
 
-// askForCreatives requests creatives that are missing from the lists of their campaigns, and reads their settings.
+// readShortCreatives requests the creatives whose entries in the lists of their campaigns are short. Creatives that no
+// run has requested come first. A creative that is stored as archived and was read in full is not requested.
+func (n *settingsReader) readShortCreatives(ctx context.Context, stored map[string]openEntity,
+	archived map[string]bool) {
+	requested := map[string]schema.Instant{} // when the creatives with unread fields were last requested
+	for _, u := range n.s.store.Account().Unread {
+		if u.EntityType == creativeKind.name {
+			requested[u.EntityID] = max(requested[u.EntityID], u.LastSeenAt)
+		}
+	}
+	for id, e := range n.short {
+		e.confirmed = requested[id]
+		if was, isStored := stored[id]; isStored && !was.isPartial {
+			e.confirmed = max(e.confirmed, was.confirmed)
+			if archived[id] {
+				delete(n.short, id)
+				continue
+			}
+		}
+		n.short[id] = e
+	}
+	n.askForCreatives(ctx, n.short)
+	for id, e := range n.short {
+		if !readingsOf(n.settings, schema.CreativeHistory)[id].isOwn {
+			n.settings.campaign(e.campaign).isSettled = false // the next run must list the creative again
+		}
+	}
+}
+
+// askForCreatives requests creatives that the lists of their campaigns lack or show in part, and reads their settings.
 func (n *settingsReader) askForCreatives(ctx context.Context, missing map[string]openEntity) {
 	n.askForMissing(ctx, "creatives", creativeKind.name, missing, n.s.API.Creative,
-		func(e extract.Entity, id string) {
-			_ = readCreative(n, transform.Reply{Own: e, Campaign: missing[id].campaign}) // errors are recorded
+		func(e extract.Entity, id string) { // readCreative records its errors
+			_ = readCreative(n, transform.Reply{Listed: missing[id].listed, Own: e, Campaign: missing[id].campaign})
 		})
 }
 

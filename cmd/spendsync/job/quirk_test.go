@@ -98,6 +98,7 @@ var quirkCases = []quirkCase{
 	{quirk: "list-empty", unknown: "whether all campaigns are gone, or the report is another account's",
 		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33", settings: "campaigns",
 		says: []string{"the campaigns of the API key: the list is empty, and the report has rows of "}},
+	{quirk: "list-short"},
 	{quirk: "list-moves", unknown: "whether the list was whole",
 		exits: [2]int{4, 4}, settings: "campaigns"},
 

@@ -41,9 +41,9 @@ type settings struct {
 
 	rulesDiffer []string // campaigns whose source rules differ from the stored ones, sorted
 
-	skipped int      // campaigns not read because they are archived and were read in full before
-	left    int      // campaigns left to the next run, because the time for the settings is over
-	overdue []string // campaigns counted in left whose last reading is a day ago or longer
+	skipped int                 // settled campaigns that were not read
+	left    map[string]int      // by kind: number of campaigns and creatives that this run did not reach
+	overdue map[string][]string // by kind: those counted in left that no run has read for a day or longer
 }
 
 // readCampaign records how far one run has read one campaign.
@@ -57,7 +57,8 @@ type readCampaign struct {
 
 func newSettings() *settings {
 	return &settings{campaigns: map[string]*readCampaign{}, notThere: map[string]bool{}, rows: map[string]any{},
-		readKeys: map[string]map[string]bool{}, looked: map[[2]string]bool{}, unlisted: map[string][]string{}}
+		readKeys: map[string]map[string]bool{}, looked: map[[2]string]bool{}, unlisted: map[string][]string{},
+		left: map[string]int{}, overdue: map[string][]string{}}
 }
 
 // readingsOf returns what this run has read of a table's entities, by ID. Callers may add to the map.
@@ -122,8 +123,8 @@ func (s *settings) sentence(newVersions int64, before []schema.EntityRead) (text
 	}
 	text = fmt.Sprintf("; settings of %s read, %s", cli.Count(s.campaignsRead(), "campaign"),
 		cli.Count(int(newVersions), "new version"))
-	if s.left > 0 {
-		text += fmt.Sprintf(", %s left to the next run", cli.Count(s.left, "campaign"))
+	for _, kind := range slices.Sorted(maps.Keys(s.left)) {
+		text += fmt.Sprintf(", %s left to the next run", cli.Count(s.left[kind], kind))
 	}
 	if len(s.unread) > 0 {
 		text += ", " + someOf("unread field", s.unread)
@@ -160,6 +161,7 @@ type settingsReader struct {
 
 	mu       sync.Mutex // guards the fields below
 	settings *settings
+	short    map[string]openEntity // listed creatives whose entries are short, by ID
 }
 
 // context returns the values of columns that no reply contains, such as the account.

@@ -28,7 +28,7 @@ const settingsReaders = 4
 func beginSettings(ctx context.Context, r *session, key *future[keyProof], proven *future[provenReport]) (
 	wait func(campaigns int) *settings) {
 	n := &settingsReader{s: r, settledBefore: r.store.Account().SettledCampaigns(), budget: r.newBudget(),
-		settings: newSettings()}
+		settings: newSettings(), short: map[string]openEntity{}}
 	done := async(r, func() bool {
 		p := key.wait()
 		if err := cmp.Or(p.meErr, p.err); err != nil {
@@ -105,9 +105,14 @@ func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 	bar := n.s.progress("campaigns", len(due), n.s.API)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
+	leave := func(c dueCampaign) { // other reasons for not reading the campaign are recorded already
+		if n.budget.spent() {
+			n.leave(campaignKind.name, c.ID, c.confirmed)
+		}
+	}
 	for _, c := range due {
 		if gctx.Err() != nil || n.budget.spent() {
-			n.leave(c)
+			leave(c)
 			continue
 		}
 		g.Go(func() error {
@@ -117,7 +122,7 @@ func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 				return err // the key is refused, so all other campaigns would fail, too
 			}
 			if errors.Is(err, context.Canceled) {
-				n.leave(c)
+				leave(c)
 			}
 			return nil
 		})
@@ -239,21 +244,17 @@ func (n *settingsReader) due() (due []dueCampaign) {
 // mostTried is how many campaigns a trial reads at most.
 const mostTried = 8
 
-// leave counts a campaign as left to the next run, if the time for the settings is over. If the campaign was not read
-// for another reason, that is recorded already.
-func (n *settingsReader) leave(c dueCampaign) {
-	if !n.budget.spent() {
-		return
-	}
+// leave counts a campaign or creative as left to the next run. The parameter confirmed is when it was last read, or 0.
+func (n *settingsReader) leave(kind, id string, confirmed schema.Instant) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.settings.left++
-	since, first := c.confirmed.Time(), n.s.store.Account().Since
-	if c.confirmed == 0 { // never read: the wait began with the account's first run
+	n.settings.left[kind]++
+	since, first := confirmed.Time(), n.s.store.Account().Since
+	if confirmed == 0 { // never read: count from the account's first run
 		since = (first + schema.ReachDays).Start()
 	}
 	if first != 0 && n.s.Now().Sub(since) >= overdueAfter {
-		n.settings.overdue = append(n.settings.overdue, c.ID)
+		n.settings.overdue[kind] = append(n.settings.overdue[kind], id)
 	}
 }
 
@@ -277,9 +278,11 @@ func (n *settingsReader) judge(campaigns int) {
 				"has: asked for one by one, it answers, and its history goes on. The listing may lack new ones, too; "+
 				"'spendsync repair accept %s' accepts up to %d", someOf(kind, ids), note, len(ids))})
 	}
-	if overdue := slices.Sorted(slices.Values(n.settings.overdue)); len(overdue) > 0 {
+	for _, kind := range slices.Sorted(maps.Keys(n.settings.overdue)) {
+		overdue := n.settings.overdue[kind]
 		n.settings.findings = append(n.settings.findings, finding{what: "settings", err: fmt.Errorf(
-			"%s not read for a day or longer, for example %s: the budget of %s does not reach all of them",
-			cli.Count(len(overdue), "campaign"), overdue[0], n.budget.lasts)})
+			"%s not read for a day or longer, for example %s: a run does not reach all of them, it reads settings for "+
+				"at most %s and requests at most %s one by one", cli.Count(len(overdue), kind), slices.Min(overdue),
+			n.budget.lasts, cli.Count(n.s.RequestsPerMinute, creativeKind.name))})
 	}
 }

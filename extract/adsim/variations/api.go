@@ -48,6 +48,9 @@ var apiQuirks = []Quirk{
 	{Name: "list-empty", Doc: "the list of campaigns is empty, though the report has some",
 		change: replaceBody("campaigns", `{"campaigns":[],"total":0}`)},
 
+	{Name: "list-short", Doc: "entries of a list of creatives have no content; a single creative has",
+		change: in("creatives", "title message link image_id icon_id button1 button2", drop)},
+
 	// The envelope of a body.
 	{Name: "envelope-bare", Doc: "bodies have no envelope: [..], {..}",
 		change: func(x *exchange, body *node) *node {
