@@ -78,11 +78,14 @@ func (k *Day) state(d, today schema.Date, reachable bool) string {
 }
 
 // addDoubt sets the reason why a stored day is partial or doubtful, and whether a person has accepted the day. A person
-// accepts either the day's date, or every form of doubt that the day has, each up to a size.
+// accepts either the day's date, or every form of doubt that the day has, each up to a size. [LessRead] has no form.
 func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
-	why, doubts := k.partialWhy(c.ReportDate, today), k.Doubts()
+	why := k.partialWhy(c.ReportDate, today)
+	if why == "" && a.Waiting[c.ReportDate] != "" {
+		why = LessRead
+	}
 	isAccepted := why == ""
-	for _, d := range doubts {
+	for _, d := range k.Doubts() {
 		if isAccepted = isAccepted && a.Accepts(d.Form, d.Size); why == "" {
 			why = d.Text
 		}
@@ -97,6 +100,13 @@ func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	case c.State != schema.StatePartial:
 		c.Doubt = schema.Some(schema.Doubtful)
 	}
+}
+
+// isDoubted reports whether a stored day is partial or doubtful, accepted or not.
+func (a *Account) isDoubted(d schema.Date, k *Day, at schema.Instant) bool {
+	c := schema.DayCoverage{ReportDate: d}
+	a.addDoubt(&c, k, schema.DateOf(at.Time()))
+	return c.PartialWhy.Valid
 }
 
 // WasOver reports whether the day had ended when the last proven read of the day started. Only such a read can have all

@@ -105,8 +105,12 @@ func (k *Day) partialWhy(d, today schema.Date) string {
 	return ""
 }
 
-// NotOver is the reason for a partial day that no run has read since the day's end.
-const NotOver = "last read before the day was over"
+const (
+	// NotOver is the reason for a partial day that no run has read since the day's end.
+	NotOver = "last read before the day was over"
+	// LessRead is the reason to doubt a day whose last read lost most of the stored rows or spend, and was not stored.
+	LessRead = "a later read had less than half of its rows or spend, and no other read has confirmed that"
+)
 
 // percent returns part/total in percent, rounded up.
 func percent(part, total int64) int64 {

@@ -94,7 +94,7 @@ func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes
 	notes = slices.Clone(a.Notes)
 	if day, err := schema.ParseDate(name); err == nil {
 		k := a.Days[day]
-		if k == nil || k.partialWhy(day, schema.DateOf(at.Time())) == "" && len(k.Doubts()) == 0 {
+		if k == nil || !a.isDoubted(day, k, at) {
 			return nil, "", false
 		}
 		c := schema.DayCoverage{ReportDate: day, State: schema.StateComplete}
@@ -188,8 +188,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 func (a *Account) stays(n Note, at schema.Instant) bool {
 	if day, err := schema.ParseDate(n.Name); err == nil {
 		k := a.Days[day]
-		return k != nil && a.Notes.acceptsDay(day, k) && (k.partialWhy(day, schema.DateOf(at.Time())) != "" ||
-			len(k.Doubts()) > 0)
+		return k != nil && a.Notes.acceptsDay(day, k) && a.isDoubted(day, k, at)
 	}
 	return n.Accepted != nil || n.Decision == schema.NoteAccepted || a.Own.finds(n.Name) ||
 		!n.IsOfDays() && !n.isOfOwnFiles() && at.Time().Sub(n.LastSeenAt.Time()) < noteLasts

@@ -10,6 +10,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
 
@@ -69,6 +70,29 @@ func TestControl_AnEmptiedDayIsBelieved(t *testing.T) {
 		day); got != "true" {
 		t.Errorf("every row that is gone is a line of spend_change: %s", got)
 	}
+}
+
+// TestControl_ALossThatNoReadConfirmsIsDoubted: a read that lost most of a stored day waits for a second read. If the day
+// leaves the reach before, every run ends with exit 4 until a person accepts the stored day.
+func TestControl_ALossThatNoReadConfirmsIsDoubted(t *testing.T) {
+	w := newWorld(t)
+	w.first()
+	w.rereadAll()
+	day := w.today() - schema.ReachDays
+	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Rows: 5, Query: ofPages, Day: day.String()})
+	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 400, Query: ofTotals})
+	w.sync(exit.DayAtRisk, "spend "+day.String(), "less than half", "accept "+day.String())
+	w.service.SetNow(worldNow.AddDate(0, 0, 1))
+	for range 2 {
+		w.sync(exit.Partial, "partial or doubtful: "+day.String(), "accept "+day.String())
+	}
+	if got := w.ask("SELECT doubt FROM ops.day_coverage WHERE report_date = '%s'", day); got != schema.Doubtful {
+		t.Errorf("the day is %s", got)
+	}
+	if _, err := w.next().Accept(t.Context(), day.String(), false, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.sync(exit.OK, "1 accepted difference ("+day.String()+")")
 }
 
 // countless answers like the service, but removes one count from each row of a day.

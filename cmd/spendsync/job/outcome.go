@@ -135,7 +135,8 @@ func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 		// If a partial day was read after its end, it lacks only refused rows. Another read would refuse them again.
 		over := c.LastReadAt.Valid && !c.LastReadAt.V.Time().Before(c.ReportDate.End())
 		lacksRows := c.ControlTotalState == schema.ControlDiffers && c.Doubt.V != schema.Accepted
-		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial && (!over || lacksRows)
+		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial && (!over || lacksRows) ||
+			c.PartialWhy.V == manifest.LessRead && c.Doubt.V != schema.Accepted
 		if unproven && c.DaysUntilUnreachable > 0 && c.DaysUntilUnreachable <= RiskDays {
 			days = append(days, c)
 		}
@@ -269,11 +270,13 @@ func (f finding) String() string {
 	return f.what + ": " + text
 }
 
-// partialDays returns the stored days that are partial and that no person has accepted. It omits days that were last
-// read before they ended: the next run reads them again or reports them as lost.
+// partialDays returns the stored days that are partial, or whose loss no second read has confirmed, and that no person
+// has accepted. It omits days that were last read before they ended: the next run reads them again or reports them as
+// lost.
 func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return slices.DeleteFunc(slices.Clone(coverage), func(c schema.DayCoverage) bool {
-		return c.State != schema.StatePartial || c.Doubt.V == schema.Accepted || c.PartialWhy.V == manifest.NotOver
+		return c.State != schema.StatePartial && c.PartialWhy.V != manifest.LessRead ||
+			c.Doubt.V == schema.Accepted || c.PartialWhy.V == manifest.NotOver
 	})
 }
 
@@ -290,7 +293,7 @@ func stateSentence(o load.Preview) string {
 		for _, c := range days {
 			dates = append(dates, c.ReportDate)
 		}
-		fmt.Fprintf(&b, "; partial: %s; of %s %s; 'spendsync repair accept %s' accepts it as it is", cli.Days(dates),
+		fmt.Fprintf(&b, "; partial or doubtful: %s; of %s %s; 'spendsync repair accept %s' accepts it as it is", cli.Days(dates),
 			last.ReportDate, last.PartialWhy.V, last.ReportDate)
 	}
 	for _, n := range o.Notes {

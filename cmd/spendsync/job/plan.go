@@ -67,9 +67,6 @@ func PlanDays(account string, now time.Time, stored *manifest.Account, o PlanOpt
 	for d := first; d <= today; d++ {
 		k := stored.Days[d]
 		reason := cmp.Or(readReason(d, today, now, k, o), doubts[d])
-		if reason == "" && stored.Waiting[d] != "" {
-			reason = "the last read had less than half of what is stored"
-		}
 		if reason == "" {
 			p.Keep = append(p.Keep, freshDay{d, k.LastReadAt})
 			continue

@@ -83,7 +83,7 @@ func TestPlan_Reasons(t *testing.T) {
 		"a read that waits for another": {
 			edit: func(a *manifest.Account) { a.Waiting = map[schema.Date]string{date("2026-11-02"): "h"} },
 			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
-			want: "2026-11-02: the last read had less than half of what is stored\n2026-11-21: the day is not over",
+			want: "2026-11-02: doubtful: " + manifest.LessRead + "\n2026-11-21: the day is not over",
 		},
 		"a day that is partial": {
 			edit: func(a *manifest.Account) { a.Days[date("2026-11-02")].Refused = 1 },
