@@ -109,14 +109,8 @@ func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 	}
 	r.part.Refused = &manifest.Sightings[schema.RefusedRow]{Rows: own.Refused,
 		Looked: func(row *schema.RefusedRow) bool { return row.Stream == "tracker" }}
-	for _, d := range own.Days {
-		rows, err := own.Rows(ctx, d.Day)
-		if err == nil {
-			err = r.stageDay(d, rows)
-		}
-		if err != nil {
-			return err
-		}
+	if err := own.EachDay(ctx, r.stageDay); err != nil {
+		return err
 	}
 	return r.stagePayouts(own.Payouts)
 }

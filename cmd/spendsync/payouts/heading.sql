@@ -103,7 +103,9 @@ ORDER BY count(*) DESC, no LIMIT 1;
 CREATE OR REPLACE TEMP VIEW outcome AS
 SELECT tab, line, is_export AND lacks IS NULL AS is_export, columns, if(why IS NULL, NULL, variable) AS variable,
     why || coalesce('; declare ' || variable || ' for ' || remark, '') AS why
-FROM heading, unreadable, shown_columns LEFT JOIN suggestion ON true;
+FROM heading, unreadable, shown_columns LEFT JOIN suggestion ON true
+UNION ALL
+SELECT 0, 0, false, '', NULL, 'it is empty: not even a heading is in it' WHERE NOT EXISTS (FROM heading);
 
 -- Why a column has no ID of the account.
 CREATE OR REPLACE TEMP VIEW seems AS

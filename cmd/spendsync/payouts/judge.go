@@ -40,13 +40,11 @@ const firstNumber = 8
 
 // readFile reads a file and decides whether it can be used. If so, it adds the rows that fit to the scratch database.
 func (r *reader) readFile(ctx context.Context, f *File, id int) error {
-	before, err := os.Stat(f.Path)
-	if err != nil {
-		return fault{fmt.Errorf("it cannot be read: %w (SPENDSYNC_PAYOUTS names it)", errors.Unwrap(err))}
-	}
 	tables, err := r.unpack(ctx, f.Path, filepath.Join(r.db.Dir, "file"))
-	if after, failed := os.Stat(f.Path); failed != nil || before.Size() != after.Size() ||
-		!before.ModTime().Equal(after.ModTime()) {
+	now, failed := os.Stat(f.Path)
+	if failed != nil {
+		err = fmt.Errorf("it cannot be read: %w (SPENDSYNC_PAYOUTS names it)", errors.Unwrap(failed))
+	} else if now.Size() != f.size || !now.ModTime().Equal(f.modified) {
 		err = errors.New("it changed while it was read: write it under another name and rename it")
 	}
 	if err != nil {
@@ -80,7 +78,7 @@ func (r *reader) findHeading(ctx context.Context, f *File, tables []table) (h he
 	if err = r.spool(ctx, "place", func(w *csv.Writer) (err error) {
 		for tab, t := range tables {
 			if err = t.each(func(line int, cells []string) error {
-				if line > maxAbove {
+				if line > 200 { // no report has more lines above its table
 					return enough
 				}
 				for pos, cell := range cells {
@@ -97,17 +95,14 @@ func (r *reader) findHeading(ctx context.Context, f *File, tables []table) (h he
 		err = r.db.Exec(ctx, fmt.Sprintf("SET VARIABLE unit = '%s'; SET VARIABLE zero = DATE '%s'", tables[0].unit,
 			cmp.Or(tables[0].zero, "1899-12-30")), embedded("heading.sql"))
 	}
+	var outcome [][]string
+	if err == nil {
+		outcome, err = r.db.Texts(ctx, "SELECT tab, line, is_export, columns, variable, why FROM outcome")
+	}
 	if err != nil {
 		return h, err
 	}
-	found, err := r.db.Texts(ctx, "SELECT tab, line, is_export, columns, variable, why FROM outcome")
-	if err != nil {
-		return h, err
-	}
-	if len(found) == 0 {
-		return h, fault{errors.New("it is empty: not even a heading is in it")}
-	}
-	is := found[0]
+	is := outcome[0]
 	if f.IsExport, f.Columns, f.Variable = is[2] == "true", is[3], is[4]; is[5] != "" {
 		return h, fault{errors.New(is[5])}
 	}

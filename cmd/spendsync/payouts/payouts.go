@@ -36,13 +36,10 @@ type Options struct {
 	Last      string          // inputs of the last reading
 }
 
-const engineMemory = "64MiB"
-
 // Own has the numbers that were read from the operator's own files. The caller must close it.
 type Own struct {
 	Inputs   string          // hash of the options and files that were read, see Options.inputs
 	Payouts  []schema.Payout // nil: no file of payouts, or one that cannot be used
-	Days     []Day           // of the exports, in order
 	Files    []*File
 	Findings []manifest.OwnFinding // problems in the files; until corrected or accepted, runs end with exit 4
 	Refused  []schema.RefusedRow   // rows that were set aside, because they do not fit
@@ -103,7 +100,7 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 	if r.Inputs = o.inputs(r.Files); r.Inputs == o.Last {
 		return nil, nil
 	}
-	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: engineMemory, Threads: 1, TempDir: o.TempDir},
+	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: "64MiB", Threads: 1, TempDir: o.TempDir},
 		o.Warehouse); err != nil {
 		return nil, err
 	}
@@ -134,22 +131,29 @@ func (r *reader) take(ctx context.Context) error {
 	if err := r.db.Exec(ctx, embedded("take.sql")); err != nil {
 		return err
 	}
-	days, err := r.db.Texts(ctx, "SELECT day - DATE '1970-01-01', files, lost FROM given")
-	for _, d := range days {
-		r.Days = append(r.Days, Day{Day: schema.Date(atoi(d[0])), Files: d[1], Lost: atoi(d[2])})
-	}
-	if !isBroken && err == nil {
+	var err, failed error
+	if !isBroken {
 		r.Payouts, err = rows(ctx, r.Own, schema.PayoutHistory, "FROM payout_row")
 	}
-	var failed error
 	r.Refused, failed = rows(ctx, r.Own, schema.RefusedRows, "FROM refused_row")
 	return errors.Join(err, failed, r.findAll(ctx, "", "FROM finding"))
 }
 
-// Rows returns the rows of one day, combined from all exports, in key order.
-func (o *Own) Rows(ctx context.Context, day schema.Date) ([]schema.TrackerDay, error) {
-	return rows(ctx, o, schema.TrackerDaily, fmt.Sprintf("FROM export_row WHERE report_date = DATE '%s' ORDER BY ALL",
-		day))
+// EachDay calls a function with each day of the exports and all of its rows, in key order.
+func (o *Own) EachDay(ctx context.Context, use func(Day, []schema.TrackerDay) error) error {
+	days, err := o.db.Texts(ctx, "SELECT day - DATE '1970-01-01', files, lost FROM given")
+	for _, d := range days {
+		day := Day{Day: schema.Date(atoi(d[0])), Files: d[1], Lost: atoi(d[2])}
+		rows, err := rows(ctx, o, schema.TrackerDaily, fmt.Sprintf(
+			"FROM export_row WHERE report_date = DATE '%s' ORDER BY ALL", day.Day))
+		if err == nil {
+			err = use(day, rows)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // rows returns the result of a query as rows of a stored table. Columns of the table that the query lacks are NULL.

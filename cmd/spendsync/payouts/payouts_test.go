@@ -86,12 +86,11 @@ func readAll(t *testing.T, o Options) (g got) {
 		t.Fatal(err)
 	}
 	g.Own = own
-	for _, d := range own.Days {
-		rows, err := own.Rows(t.Context(), d.Day)
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := own.EachDay(t.Context(), func(d Day, rows []schema.TrackerDay) error {
 		g.days, g.lost = append(g.days, rows...), append(g.lost, d.Lost)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	if err := own.Close(); err != nil {
 		t.Error(err)

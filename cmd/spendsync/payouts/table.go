@@ -26,12 +26,8 @@ import (
 	"spendsync/schema"
 )
 
-const (
-	// MaxSize is larger than any export. A larger file is refused, so that a wrong path cannot fill the disk.
-	MaxSize = 1 << 30
-	// maxAbove is the last line in which a heading is looked for.
-	maxAbove = 200
-)
+// MaxSize is larger than any export. A larger file is refused, so that a wrong path cannot fill the disk.
+const MaxSize = 1 << 30
 
 // table is a text file, a sheet of a workbook, or a Parquet file. Its cells are texts.
 type table struct {
@@ -118,8 +114,7 @@ func checkText(start []byte) error {
 			return errors.New(o.what)
 		}
 	}
-	isUTF16 := bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff"))
-	if bytes.IndexByte(start, 0) >= 0 && !isUTF16 {
+	if bytes.IndexByte(start, 0) >= 0 && !strings.HasPrefix(first, "\xff\xfe") && !strings.HasPrefix(first, "\xfe\xff") {
 		return errors.New("it is neither text, a workbook nor Parquet: it holds NUL bytes, as UTF-16 without " +
 			"its mark does")
 	}
