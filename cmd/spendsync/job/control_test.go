@@ -72,8 +72,8 @@ func TestControl_AnEmptiedDayIsBelieved(t *testing.T) {
 	}
 }
 
-// TestControl_ALossThatNoReadConfirmsIsDoubted: a read that lost most of a stored day waits for a second read. If the day
-// leaves the reach before, every run ends with exit 4 until a person accepts the stored day.
+// TestControl_ALossThatNoReadConfirmsIsDoubted: a read that lost most of a stored day waits for a second read. If the
+// day leaves the reach before, every run ends with exit 4 until a person accepts the stored day.
 func TestControl_ALossThatNoReadConfirmsIsDoubted(t *testing.T) {
 	w := newWorld(t)
 	w.first()

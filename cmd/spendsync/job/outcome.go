@@ -293,8 +293,8 @@ func stateSentence(o load.Preview) string {
 		for _, c := range days {
 			dates = append(dates, c.ReportDate)
 		}
-		fmt.Fprintf(&b, "; partial or doubtful: %s; of %s %s; 'spendsync repair accept %s' accepts it as it is", cli.Days(dates),
-			last.ReportDate, last.PartialWhy.V, last.ReportDate)
+		fmt.Fprintf(&b, "; partial or doubtful: %s; of %s %s; 'spendsync repair accept %s' accepts it as it is",
+			cli.Days(dates), last.ReportDate, last.PartialWhy.V, last.ReportDate)
 	}
 	for _, n := range o.Notes {
 		if isUnacceptedForm(n) {

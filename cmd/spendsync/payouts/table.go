@@ -114,7 +114,8 @@ func checkText(start []byte) error {
 			return errors.New(o.what)
 		}
 	}
-	if bytes.IndexByte(start, 0) >= 0 && !strings.HasPrefix(first, "\xff\xfe") && !strings.HasPrefix(first, "\xfe\xff") {
+	isUTF16 := strings.HasPrefix(first, "\xff\xfe") || strings.HasPrefix(first, "\xfe\xff")
+	if bytes.IndexByte(start, 0) >= 0 && !isUTF16 {
 		return errors.New("it is neither text, a workbook nor Parquet: it holds NUL bytes, as UTF-16 without " +
 			"its mark does")
 	}
