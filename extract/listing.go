@@ -223,8 +223,8 @@ func (p *passage) add(entries []Entity) {
 	}
 }
 
-// entity requests a creative, a campaign, or a part of a campaign. The parameter path names the path in the service
-// file, and id is the ID of the creative or the campaign.
+// entity requests a creative, a campaign, or a part of a campaign. The argument path is the name of a line paths.NAME
+// of the service file, and id is the ID of the creative or the campaign.
 func entity(ctx context.Context, c *Client, kind, path, id string) (Entity, error) {
 	idKind := "campaign"
 	if kind == KindCreative {

@@ -164,8 +164,8 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	r.c.lastFailure.Store(f)
 	left := b.left(true)
 	if f.pause <= r.c.budget || left == 0 {
-		// A pause that is longer than the budget may be meant for one endpoint only. It delays all requests only if the
-		// budget is used up already.
+		// The pause delays all requests. A pause longer than the time that retries may take delays this request alone,
+		// because it may be meant for one endpoint, unless that time is already used up.
 		b.pause(f.pause)
 	}
 	switch {

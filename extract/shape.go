@@ -143,7 +143,7 @@ func (r resource) array(doc Value) ([]Value, error) {
 		return all[0].values, nil
 	case len(filled) == 1:
 		return filled[0].values, nil
-	case len(all) == 0: // suggest deeper arrays in the error: such an array is used only if a line names it
+	case len(all) == 0: // name deeper arrays in the error; they are used only if the service file names one
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
 			inner, _ := fields[key].Object()
 			all = append(all, arraysOfObjects(key+".", inner)...)

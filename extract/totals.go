@@ -165,9 +165,9 @@ func decimals(digits []byte) int {
 	return min(len(fraction), schema.MoneyDecimals)
 }
 
-// Agrees reports whether the sums of a day's rows equal the service's own: clicks if both are known, and spend to the
-// millionth. rounded is the number of rounded values in the rows. Each of them may be off by half a millionth, and so
-// may a rounded total.
+// Agrees reports whether the service's own sum of a day fits the sums of the day's rows. If both have clicks, the
+// clicks must be equal. The spend may differ by half a millionth of a dollar for each rounded value: the argument
+// rounded is the number of such values in the rows, and the service's sum may be one more.
 func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int) bool {
 	if t.Clicks.Valid && clicks.Valid && t.Clicks.V != clicks.V {
 		return false

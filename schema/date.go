@@ -64,7 +64,7 @@ func (d Date) End() time.Time { return (d + 1).Start() }
 // Hours returns the length of the day: 24 hours; 23 or 25 when the clocks change.
 func (d Date) Hours() int { return int(d.End().Sub(d.Start()) / time.Hour) }
 
-// Weekday returns the day of the week.
+// Weekday returns the day of the week, which is the same in every time zone.
 func (d Date) Weekday() time.Weekday { return d.utc().Weekday() }
 
 // ISOWeek returns the ISO 8601 week in the form 2026-W47. Around New Year its year may differ from the year of the day.

@@ -33,7 +33,7 @@ type Spend struct {
 }
 
 // SpendDaily holds the rows of each day from the day's last proven read, one row per creative and source. A read is
-// proven if evidence shows that no row is missing; it replaces all rows of the day.
+// proven if evidence shows that no row is missing. A proven read replaces all rows of the day.
 var SpendDaily = Define[Spend]("spend_daily", ByDay,
 	"Raw: main.spend has the days that were over, with names, settings and the conversions still to come. Spend per "+
 		"Chicago day, campaign, creative and source, as the service last reported it, the open day included. "+

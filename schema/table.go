@@ -18,8 +18,8 @@ var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 // Version is the number of the current definitions of all tables. A store with a higher number is refused.
 const Version = 12
 
-// Oldest is the oldest version of the tables that this release can upgrade. Earlier versions were never released;
-// [OldestCommit] and earlier commits can read them.
+// Oldest is the oldest version of the tables that this release can upgrade. Stores of still older versions must first
+// be upgraded by [OldestCommit].
 const Oldest = 10
 
 // OldestCommit is the commit whose sync upgrades stores of the versions before [Oldest].
@@ -64,7 +64,7 @@ const (
 	ByMonth   Partition = "month" // one file per account and Chicago month, of the report day or of a run's start
 	ByAccount Partition = ""      // one file per account
 	InMemory  Partition = "-"     // a table of schema ops, made from manifest and ledger; it has no Parquet files
-	Summed    Partition = "+"     // sums of another table, computed by DuckDB; it has no Parquet files
+	Summed    Partition = "+"     // a table of sums that DuckDB computes from another table; without Parquet files
 )
 
 // HasFiles reports whether the table has Parquet files of its own.

@@ -135,7 +135,8 @@ func (t *Table) ColumnsThatAre(role InHistory) []Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.History != role })
 }
 
-// TablesAsOf returns the tables that an older version of the tables had, each as [Table.AsOf] returns it.
+// TablesAsOf returns the tables as they were defined in an older version, see [Version] and [Table.AsOf]. Tables that
+// did not exist yet are left out.
 func TablesAsOf(version int) (tables []*Table) {
 	for _, t := range Tables {
 		if was := t.AsOf(version); was != nil {

@@ -220,7 +220,7 @@ func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 	return a.withoutTwins(lims)
 }
 
-// withoutTwins removes kinds with two budgets, because it is unknown which budget applies.
+// withoutTwins removes the limits of each kind that comes more than once, because it is unknown which of them applies.
 func (a *accountReader) withoutTwins(lims []schema.AccountLimit) []schema.AccountLimit {
 	times := map[string]int{}
 	for _, l := range lims {

@@ -265,8 +265,8 @@ func (r reader) within(name string) (inner reader, ok bool) {
 	return r.inside(name, fields), ok
 }
 
-// foreign reports whether the entity is in another currency than the stored one. If so, it also records the given
-// columns, which have amounts, as refused and unread.
+// foreign reports whether the reply names another currency than the stored one. If so, foreign also records that the
+// given columns, which have amounts, were refused and keep their stored values.
 func (r reader) foreign(columns ...string) bool {
 	v, ok := r.value(r.service.Names("currency.keys")...)
 	if !ok || extract.OtherCurrency(r.service, v) == "" {

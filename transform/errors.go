@@ -27,7 +27,7 @@ var (
 	ErrNegative = errors.New("negative")
 	// ErrNotDay reports that a value is not a day.
 	ErrNotDay = errors.New("not a day; its form, in Go's layout, is a line times.days of SPENDSYNC_SERVICE_FILE")
-	// ErrOtherDay reports that a row belongs to another day than the requested one.
+	// ErrOtherDay reports that a row has another date than the one day that was requested. The whole read is refused.
 	ErrOtherDay = errors.New("not the day asked for")
 	// ErrTooLong reports that an ID has more than 200 bytes. All known IDs are far shorter.
 	ErrTooLong = errors.New("too long")

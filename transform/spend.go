@@ -10,7 +10,7 @@ import (
 	"spendsync/schema"
 )
 
-// SpendContext holds what a row of the report's day needs besides the replies.
+// SpendContext holds the values of a stored row that no reply contains, and the names of the keys in a reply.
 type SpendContext struct {
 	Account, RunID string
 	Day            schema.Date // the day asked for
@@ -22,8 +22,8 @@ type SpendContext struct {
 type SpendPage struct {
 	Rounded int          // amounts with more than six decimals, rounded half to even
 	Refused []RefusedRow // rows that were left out, in page order
-	// Unread are rows that are stored without some of their counts, in page order: a row with spend lacks a count, or a
-	// count cannot be read. The error of a row names the columns, separated by commas.
+	// Unread are the rows that are stored without some of their counts, because a count cannot be read, or because it
+	// is absent from a row with spend. They are in page order. The error of a row names the columns, separated by commas.
 	Unread []RefusedRow
 	// UnreadForms has the number of unreadable counts by column and kind of value: a JSON type ("clicks.string"),
 	// "huge" or "fraction".

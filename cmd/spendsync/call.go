@@ -98,7 +98,7 @@ func (c *call) configure(ctx context.Context) (err error) {
 	return nil
 }
 
-// startLog starts the log, as text or in JSON.
+// startLog starts the log on stderr, at the configured level. On a terminal, the default level is WARN.
 func (c *call) startLog(asJSON bool) {
 	var level slog.Level
 	// This cannot fail, because the configuration was checked. An empty text leaves the level at info.

@@ -279,8 +279,8 @@ func tellQuarantine(fact func(about, format string, args ...any), kept []quarant
 	}
 }
 
-// twins returns a clause that names the store's other accounts with the same advertiser account, or "" if there is
-// none.
+// twins returns a clause that names the other accounts in the store whose numbers are of the same advertiser, or "" if
+// there is none.
 func twins(all []accountStatus, of accountStatus) string {
 	var names []string
 	for _, s := range all {

@@ -15,9 +15,9 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// Service simulates the service, and gives access to one of its accounts. The world and the API belong to that account;
-// all accounts share the rest. A Service is an [http.Handler] that serves all accounts. The embedded fields provide
-// most of its methods.
+// Service simulates the service as seen by one of its accounts. As an [http.Handler], it serves all accounts. Clock,
+// faults, quirks and log are shared by all accounts; world, with the campaigns and their numbers, and api are those of
+// the one account.
 type Service struct {
 	*world.World
 	*clock.Clock

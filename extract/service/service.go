@@ -224,7 +224,8 @@ func (s *Service) finish() *Error {
 	return nil
 }
 
-// oddPath returns what is wrong with the text of a line paths.name; empty: nothing.
+// oddPath returns what is wrong with a path, which is the value of the line "paths.NAME" of the service file; empty:
+// nothing.
 func oddPath(name, path string) string {
 	u, err := url.Parse(path)
 	// All other paths lead to one campaign or creative, and so need its ID.

@@ -98,8 +98,8 @@ func attachToRead(path string) (statements []string) {
 	return []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}
 }
 
-// execAll runs statements in order and stops at the first error. No error may be ignored: after a failed statement
-// COMMIT reports success and rolls back.
+// execAll runs statements in order and stops at the first error. It must not go on: if a statement of a transaction has
+// failed, COMMIT reports success although it rolls back.
 func execAll(ctx context.Context, conn *sql.Conn, statements []string) error {
 	for _, q := range statements {
 		if _, err := conn.ExecContext(ctx, q); err != nil {
@@ -177,7 +177,8 @@ func duckErr(statement string, err error) error {
 	return err
 }
 
-// unread turns an error of reading the DuckDB file into damage, unless it shows that memory or the disk failed.
+// unread returns an error about reading the DuckDB file. The error says that the file is damaged, unless DuckDB reports
+// that memory or the disk failed.
 func unread(err error, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	var de *duckdb.Error

@@ -25,7 +25,7 @@ type Versions[R any] struct {
 // entity has the versions of one key, and the state of the key from the memory.
 type entity[R any] struct {
 	stored  []R // the stored versions, oldest first; never written to
-	closed  []R // versions that this observation has ended; closed[0] replaces the last element of stored
+	closed  []R // ended versions to write; the first of them is the last element of stored, with its end set
 	current *R  // the newest version: the last of stored, or a new row
 
 	confirmed schema.Instant // when the current version was last confirmed

@@ -25,8 +25,8 @@ func (k *Day) Doubts() (doubts []Doubt) {
 	if d, ok := k.sumDoubt(); ok && !k.isFarBelow() {
 		doubts = append(doubts, d)
 	}
-	// Only a day that was last read before version 12 of the tables can have RowsDiffer. It is no doubt if the
-	// service's sum of the day matches and no row is missing.
+	// Only a day that was last read before version 12 of the tables can have RowsDiffer. Such a day is not doubtful if
+	// the service's own sum matches and at least total_rows rows came.
 	if k.RowsTotalState == schema.RowsDiffer && !(k.Control == schema.ControlMatched && k.RowsTotal.V <= k.Sums.Rows) {
 		side := "above"
 		if k.RowsTotal.V < k.Sums.Rows {

@@ -196,7 +196,7 @@ const (
 	KindSettings = "settings"
 )
 
-// PresentRules is the prefix of [File].Rules in each reply that this version decodes and stores.
+// PresentRules is the beginning of [File].Rules for every stored reply that this version has decoded.
 const PresentRules = schema.ReplyRules + ":"
 
 // File is one published file.

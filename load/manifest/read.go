@@ -50,8 +50,9 @@ func read(d durable.Disk, dir string, cached *Manifest, choose func(*Manifest) [
 	}
 }
 
-// ReadRoot reads manifest.json and no account file. If manifest.json still has the checksum of the argument cached,
-// ReadRoot returns cached, because hashing is far cheaper than decoding.
+// ReadRoot reads manifest.json and no account file. The argument cached is the result of an earlier call, or nil. If
+// the checksum is unchanged since then, ReadRoot returns that result, because decoding is far more expensive than
+// hashing.
 func ReadRoot(d durable.Disk, dir string, cached *Manifest) (*Manifest, error) {
 	b, err := readRoot(d, dir)
 	if err != nil {

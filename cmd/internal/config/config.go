@@ -19,7 +19,7 @@ import (
 	"spendsync/schema"
 )
 
-// Prefix is the prefix of every variable.
+// Prefix is the prefix of every environment variable.
 const Prefix = "SPENDSYNC_"
 
 // Config is the configuration, read from environment variables with the prefix SPENDSYNC_. This struct lists the

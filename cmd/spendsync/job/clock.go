@@ -51,8 +51,8 @@ func (c *clock) Now() time.Time {
 // elapsed returns how long the run has lasted, by this machine's monotonic clock, which cannot be set.
 func (c *clock) elapsed() time.Duration { return max(0, c.machine().Sub(c.began)) }
 
-// at returns the time by the run's clock at which the duration elapsed had passed since the start. It uses the clock
-// correction that is known by now.
+// at returns a time by the run's clock: the start of the run plus the duration elapsed. The clock's correction is the
+// one that is known when at is called.
 func (c *clock) at(elapsed time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

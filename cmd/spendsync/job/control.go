@@ -73,7 +73,7 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 	case err != nil:
 		return fmt.Errorf("the control total: %w", err)
 	case again.BeyondReach:
-		// The day left the reach after its pages were read, so no second read can confirm it.
+		// Since its pages were read, the day has become too old to be read again, so nothing can confirm that read.
 		return c.unavailable(ctx, day, read, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
 	case again.Empty && read.sums.Rows == 0 && read.Control == schema.ControlMatched:
 		// The day has no rows, so neither answer has a line for it.

@@ -21,8 +21,8 @@ import (
 type dayRead struct {
 	*transform.DayRows
 	manifest.ReadOutcome
-	began     time.Duration  // since the start of the run
-	at        schema.Instant // when it began, by the run's clock
+	began     time.Duration  // when this read began: time since the start of the run
+	at        schema.Instant // the same moment by the run's clock
 	evidence  extract.Evidence
 	day       *history.Day // the rows in key order; nil: a key comes twice
 	duplicate string       // describes the key that comes twice; empty: none

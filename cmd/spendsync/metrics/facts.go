@@ -26,8 +26,8 @@ import (
 type Metric struct {
 	Name, Help string
 	Label      string // name of a second label, after the account; empty: none
-	// The function values returns the value of the metric for each value of the second label. Without a second label,
-	// the key is "". An empty map means that the value is not known.
+	// The function values returns the metric's numbers. The keys of the map are the texts of the second label, or "" if
+	// there is no second label. An empty map means that the number is not known.
 	values func(f *Inputs) map[string]float64
 }
 

@@ -230,8 +230,8 @@ func number(r Row, column string) int {
 	return n
 }
 
-// lines draws a line for each series. Where a value is unknown, the line has a gap. A piece between two points has the
-// style of the second point's row.
+// lines draws a line for each series. Where a value is unknown, the line has a gap. Each row of the block is a point;
+// its style applies to the piece of the line that ends at this point.
 func lines(b Block, height float64) chart {
 	rows := b.Each()
 	c, p := chart{Height: height}, placesOf(rows)

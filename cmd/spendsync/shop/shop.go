@@ -36,7 +36,8 @@ type campaign struct {
 	payout      float64
 }
 
-// New returns the account at the beginning of the story. The parameter now is the end of the story.
+// New returns the simulated account on the first day of the demo. The argument now is the instant at which the demo
+// ends.
 func New(rowsPerDay int, now time.Time) (*Shop, error) {
 	s := &Shop{now: now, named: map[string]bool{}}
 	start := s.morning(schema.DateOf(now) - days)

@@ -142,7 +142,7 @@ func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
 // version.
 type Version struct {
 	At        time.Time
-	Generated bool // before the first change: the campaign spends as generated
+	Generated bool // nothing has been changed yet, so the campaign's spend is the one that the seed gives
 	Changes   *CampaignChanges
 	creatives map[string]*CreativeChanges
 }

@@ -20,7 +20,7 @@ const (
 	maxPageSize     = 10000
 )
 
-// The texts of the description's error table.
+// The error messages that the description of the service lists.
 const (
 	textMissing     = "Missing required parameters: start_date, end_date"
 	textDateFormat  = "Invalid date format (expected YYYY-MM-DD)"

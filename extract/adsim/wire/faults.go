@@ -52,7 +52,7 @@ const (
 	// Shift lets the page begin too early, by Fault.Rows rows (0: 1), as if rows had been inserted since the previous
 	// page was read. A negative number skips rows.
 	Shift    Kind = "shift"
-	Total    Kind = "total"    // total_rows is too large by Fault.Delta (0: 1)
+	Total    Kind = "total"    // total_rows is too large by Fault.Delta; a Delta of 0 means 1
 	Truncate Kind = "truncate" // the result ends after Fault.Rows rows, and claims to be complete
 	Drop     Kind = "drop"     // Fault.Rows rows (0: 1) are missing, beginning at index Fault.Row
 	// Duplicate adds copies of the row at index Fault.Row: Fault.Rows copies (0: 1). With Fault.Other, the copies have
