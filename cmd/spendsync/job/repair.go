@@ -73,7 +73,7 @@ type offlineRun struct {
 	unproven                   int           // days whose replies in quarantine still do not prove them
 	released                   []schema.Date // days that their replies in quarantine have proven
 	findings                   []finding
-	accepted                   string // describes the accepted note or day; empty: the command is not accept
+	accepted                   string // describes what was accepted or taken back; empty: another command
 }
 
 // offline opens the store of an account that has been published before, and calls the function work with it.
