@@ -23,7 +23,7 @@ type SpendPage struct {
 	Rounded int          // amounts with more than six decimals, rounded half to even
 	Refused []RefusedRow // rows that were left out, in page order
 	// Unread are the rows that are stored without some of their counts, because a count cannot be read, or because it
-	// is absent from a row with spend. They are in page order. The error of a row names the columns, separated by commas.
+	// is absent from a row with spend. They are in page order. A row's error names the columns, separated by commas.
 	Unread []RefusedRow
 	// UnreadForms has the number of unreadable counts by column and kind of value: a JSON type ("clicks.string"),
 	// "huge" or "fraction".

@@ -1,5 +1,6 @@
 -- What were the campaigns' settings at an instant?
 -- Trap: before the first read of a campaign its first known settings are given, marked is_assumed.
+-- Column is_assumed: Whether no run had read the campaign yet at the instant; the settings are then the first known ones.
 -- Parameters: instant
 SELECT
   h.*, h.valid_from > instant AS is_assumed

@@ -1,5 +1,6 @@
 -- What did spend_daily say at an instant, as we knew it then?
--- Trap: the growth of a day that was not over is not kept: rows that have changed since, of a day not yet proven complete at that instant, have the first numbers known of it when it was over (is_exact false); a day first read later is left out.
+-- Trap: it does not give how far a day had grown that was not over yet: main.spend_intraday does. Of such a day, rows that have changed since have the first numbers that were known after the day's end, and is_exact is false. A day that was first read after the instant is left out.
+-- Column is_exact: false: the day was not over or not proven complete at the instant, and the row has changed since; its numbers are the first that were known after the day's end.
 -- Parameters: instant
 WITH undone AS (
   -- The old values of the first change after the instant are the values that were known at the instant.
