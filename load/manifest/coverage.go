@@ -102,11 +102,13 @@ func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	}
 }
 
-// isDoubted reports whether a stored day is partial or doubtful, accepted or not.
-func (a *Account) isDoubted(d schema.Date, k *Day, at schema.Instant) bool {
+// whyDoubted returns why a stored day is partial or doubtful, accepted or not; empty: it is neither, or is not stored.
+func (a *Account) whyDoubted(d schema.Date, at schema.Instant) string {
 	c := schema.DayCoverage{ReportDate: d}
-	a.addDoubt(&c, k, schema.DateOf(at.Time()))
-	return c.PartialWhy.Valid
+	if k := a.Days[d]; k != nil {
+		a.addDoubt(&c, k, schema.DateOf(at.Time()))
+	}
+	return c.PartialWhy.V
 }
 
 // WasOver reports whether the day had ended when the last proven read of the day started. Only such a read can have all

@@ -93,15 +93,13 @@ func (all Notes) acceptsDay(d schema.Date, k *Day) bool {
 func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes Notes, text string, ok bool) {
 	notes = slices.Clone(a.Notes)
 	if day, err := schema.ParseDate(name); err == nil {
-		k := a.Days[day]
-		if k == nil || !a.isDoubted(day, k, at) {
+		why := a.whyDoubted(day, at)
+		if why == "" {
 			return nil, "", false
 		}
-		c := schema.DayCoverage{ReportDate: day, State: schema.StateComplete}
-		a.addDoubt(&c, k, schema.DateOf(at.Time()))
 		notes = slices.DeleteFunc(notes, func(n Note) bool { return n.Name == name })
-		notes = append(notes, Note{Name: name, Message: c.PartialWhy.V, Runs: 1, FirstSeenAt: at, LastSeenAt: at,
-			RunID: runID, Accepted: &Acceptance{At: at, Day: k.ContentHash}})
+		notes = append(notes, Note{Name: name, Message: why, Runs: 1, FirstSeenAt: at, LastSeenAt: at,
+			RunID: runID, Accepted: &Acceptance{At: at, Day: a.Days[day].ContentHash}})
 		return notes, "accepted " + name + " as it is stored", true
 	}
 	n := notes.named(name)
@@ -188,7 +186,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 func (a *Account) stays(n Note, at schema.Instant) bool {
 	if day, err := schema.ParseDate(n.Name); err == nil {
 		k := a.Days[day]
-		return k != nil && a.Notes.acceptsDay(day, k) && a.isDoubted(day, k, at)
+		return k != nil && a.Notes.acceptsDay(day, k) && a.whyDoubted(day, at) != ""
 	}
 	return n.Accepted != nil || n.Decision == schema.NoteAccepted || a.Own.finds(n.Name) ||
 		!n.IsOfDays() && !n.isOfOwnFiles() && at.Time().Sub(n.LastSeenAt.Time()) < noteLasts
