@@ -65,8 +65,8 @@ func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayR
 	return read, err
 }
 
-// untilComplete calls the function add once for each ID in the lists. It goes on to the next list only if fewer rows
-// have come than the argument all. Rows without an ID cannot be requested.
+// untilComplete calls the function add once for each ID in the lists. It uses the next list only if fewer rows have
+// arrived than the argument all. Rows without an ID cannot be requested.
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {
 	asked, was := map[string]bool{}, read.received()

@@ -47,8 +47,8 @@
 //  6. publish (publish.go): the proven days and the settings, as one generation.
 //  7. outcome (outcome.go): the findings, and the state of the store. The exit code is the code of the gravest
 //     finding; the sentence lists all findings. A stored day that is partial or doubtful makes every run exit with code
-//     4 until it heals or a person accepts it: a form of difference up to a size, or a day as it is stored
-//     ([Job.Accept]).
+//     4 until it heals or a person accepts it ([Job.Accept]): either the stored day, or a form of difference up to a
+//     size.
 //
 // [Job.Replay] and [Job.Rebuild] (repair.go) publish without contacting the service.
 package job

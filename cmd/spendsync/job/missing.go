@@ -21,7 +21,7 @@ import (
 // An entity is deleted only if the service answers not_found for its ID. Its absence from a list only makes a run ask
 // for it. An archived entity never changes, so only a full run asks for archived entities that a list lacks.
 
-// openEntity is what is known of an entity that is not deleted.
+// openEntity describes an entity that is not deleted, from the stored versions and from the lists of this run.
 type openEntity struct {
 	campaign  string // of a creative
 	confirmed schema.Instant

@@ -93,7 +93,7 @@ func (r *ownRun) read(ctx context.Context) error {
 		err = errors.Join(r.stage(within, own), own.Close())
 	}
 	if code := exit.Of(err); err != nil && ctx.Err() == nil && code != exit.Storage && code != exit.Damaged {
-		// The declared columns are wrong, or reading took too long: a problem like any other, so the run goes on.
+		// The declared columns are wrong, or reading took too long. The run continues, as with a problem in a file.
 		r.found.Found = append(r.found.Found, manifest.OwnFinding{Message: cli.OneLine(err.Error())})
 		return nil
 	}

@@ -46,7 +46,7 @@ type Plan struct {
 }
 
 // PlanDays returns the days that a run at the instant now must read. The result depends only on this instant, the
-// options and what is stored, so the next run makes up for a missed run. The machine's time zone has no effect.
+// options and the stored days, so the next run makes up for a missed run. The machine's time zone has no effect.
 func PlanDays(account string, now time.Time, stored *manifest.Account, o PlanOptions) Plan {
 	today := schema.DateOf(now)
 	p := Plan{

@@ -136,7 +136,7 @@ func (r *run) refusedSightings() *manifest.Sightings[schema.RefusedRow] {
 	}}
 }
 
-// publishedRow returns the run's line in the ledger, as it is if the publication succeeds.
+// publishedRow returns the run's line in the ledger for a publication that succeeds.
 func (r *run) publishedRow(o load.Preview) schema.Run {
 	r.tally.addViewErrors(o.ViewErrors)
 	code := r.tally.publishedCode(o, exit.Of(r.settingsErr))

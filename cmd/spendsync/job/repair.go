@@ -33,10 +33,10 @@ func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, erro
 }
 
 // Accept accepts the difference that a note describes, so that it no longer makes runs exit with code 4. The note is
-// given by its name; the name of a partial or doubtful day is its date. A day is accepted as it is stored, and any
-// other difference up to its present size. If undo is true, Accept takes back an earlier acceptance. It publishes a
-// generation, and does not contact the service. If there is no such note, Accept returns the error that the function
-// unknown makes from the list of valid names.
+// given by its name; the name of a partial or doubtful day is its date. For a day, the stored numbers are accepted; any
+// other difference is accepted up to its present size. If undo is true, Accept takes back an earlier acceptance. It
+// publishes a generation, and does not contact the service. If there is no such note, Accept returns the error that the
+// function unknown makes from the list of valid names.
 func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(names []string) error) (*Result,
 	error) {
 	return j.repair(ctx, "accept", func(m *offlineRun) (err error) {
