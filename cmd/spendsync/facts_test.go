@@ -143,3 +143,48 @@ func TestFacts_StandUnderEveryAnswer(t *testing.T) {
 		t.Errorf("the facts of a file are %q: %v", b, err)
 	}
 }
+
+// TestFacts_OnConversionsStandWhereTheyConcern: the sentence about conversions that still arrive stands only under
+// answers that have conversions of such days. If the answer does not show its days, the sentence names the days.
+func TestFacts_OnConversionsStandWhereTheyConcern(t *testing.T) {
+	dir := demoStore(t)
+	for _, tc := range []struct{ sql, want string }{
+		{"FROM campaign", ""}, // its target_cpa is a setting
+		{"SELECT name, target_cpa FROM campaign", ""},
+		{"SELECT report_date, sum(spend) AS spend FROM spend GROUP BY ALL", ""},
+		{"SELECT report_date, conversions FROM spend WHERE false", ""},
+		{"SELECT report_date, conversions FROM spend WHERE report_date = (SELECT min(report_date) FROM spend)", ""},
+		{"SELECT report_date, conversions FROM spend",
+			` Conversions of \d+ days are still arriving: \d+ % of them are to come\.`},
+		{"SELECT sum(conversions) AS conversions FROM spend", ` If the answer has days from 20\d\d-\d\d-\d\d on, ` +
+			`their conversions are still arriving: \d+ % of those of \d+ days are to come\.`},
+	} {
+		r, err := duck.Ask(t.Context(), dir, duck.Query{SQL: tc.sql, WithCaveats: true}, duck.Options{Memory: "256MiB"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts := strings.Join(duck.CaveatLines(r.Caveats), "\n")
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if !regexp.MustCompile(`is open\. No day is missing\.` + tc.want + `$`).MatchString(facts) {
+			t.Errorf("%s: %s", tc.sql, facts)
+		}
+	}
+}
+
+// TestConversionsExpected_AddUp: the sum over campaigns is the sum over the rows of spend, as the description of
+// conversions_expected states.
+func TestConversionsExpected_AddUp(t *testing.T) {
+	s, _ := openStore(t, demoStore(t))
+	a, err := s.Query(t.Context(), `SELECT sum(s.conversions_expected) > 0, abs(sum(s.conversions_expected)
+		- (SELECT sum(p.conversions_expected) FROM mart.campaign_performance AS p)) < 0.000001
+		FROM spend AS s JOIN (SELECT DISTINCT window_from, window_to FROM mart.campaign_performance) AS w
+		ON s.report_date BETWEEN w.window_from AND w.window_to`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Rows[0]; got[0].V != "true" || got[1].V != "true" {
+		t.Errorf("positive, the same: %v", got)
+	}
+}

@@ -25,8 +25,9 @@ type Caveats struct {
 	Lost       []string `json:"lost_days,omitempty"`
 	Incomplete []string `json:"incomplete_days,omitempty"`
 	// OfAllDays means that the answer does not show its days, so the following fields are about all stored days.
-	OfAllDays bool `json:"of_all_days,omitempty"`
-	Young     int  `json:"young_days,omitempty"` // days whose conversions still arrive
+	OfAllDays bool   `json:"of_all_days,omitempty"`
+	Young     int    `json:"young_days,omitempty"` // days whose conversions still arrive
+	YoungFrom string `json:"young_from,omitempty"` // the first of them
 	// ToCome is the share of the young days' conversions that has yet to arrive.
 	ToCome float64 `json:"conversions_to_come,omitempty"`
 	// Unknown counts the days for which it is not known yet how many conversions will still arrive.
@@ -53,13 +54,12 @@ func (f Caveats) String() string {
 	if len(f.Incomplete) > 0 {
 		text += fmt.Sprintf(" Read only in part, and the rest is lost: %s.", strings.Join(f.Incomplete, ", "))
 	}
-	if f.Young > 0 {
-		days, suffix := countDays(f.Young), ""
-		if f.OfAllDays {
-			days, suffix = days+" among all that are stored", ", of fewer days another share"
-		}
-		text += fmt.Sprintf(" Conversions of %s are still arriving: %.0f %% of them are to come%s.", days, 100*f.ToCome,
-			suffix)
+	if f.Young > 0 && f.OfAllDays {
+		text += fmt.Sprintf(" If the answer has days from %s on, their conversions are still arriving: %.0f %% of "+
+			"those of %s are to come.", f.YoungFrom, 100*f.ToCome, countDays(f.Young))
+	} else if f.Young > 0 {
+		text += fmt.Sprintf(" Conversions of %s are still arriving: %.0f %% of them are to come.", countDays(f.Young),
+			100*f.ToCome)
 	}
 	if f.Unknown > 0 {
 		text += " How many conversions of " + countDays(f.Unknown) + " are still to come is not known yet: from the " +
@@ -90,6 +90,14 @@ func CaveatLines(all []Caveats) (lines []string) {
 
 // ofConversions matches the names of columns that count conversions or are computed from them.
 var ofConversions = regexp.MustCompile(`(^|_)(conversions|cpa|roi)($|_)`)
+
+// hasConversions reports whether the answer has a conversion, or a number that is computed from conversions. The
+// target_cpa is a campaign's setting.
+func (r *Result) hasConversions() bool {
+	return (r.isView || r.Count > 0) && slices.ContainsFunc(r.Columns, func(c Column) bool {
+		return ofConversions.MatchString(c.Name) && c.Name != "target_cpa"
+	})
+}
 
 // caveats returns the caveats of the answer, by account. The parameter days is Query.Days. If the file lacks the tables
 // that caveats are made from, there are no caveats.
@@ -139,7 +147,7 @@ func (r *Result) caveats(ctx context.Context, days string) (all []Caveats) {
 		}
 		i += n
 	}
-	if slices.ContainsFunc(r.Columns, func(c Column) bool { return ofConversions.MatchString(c.Name) }) {
+	if r.hasConversions() {
 		r.young(ctx, daysSQL, caveatsOf)
 	}
 	for i := range all {
@@ -169,7 +177,7 @@ func (r *Result) askedDays(ctx context.Context, days string) (daysSQL string, is
 	return covered, true
 }
 
-// young sets Young, ToCome and Unknown.
+// young sets Young, YoungFrom, ToCome and Unknown.
 func (r *Result) young(ctx context.Context, daysSQL string, caveatsOf func(string) *Caveats) {
 	// Final days have all their conversions, so the expensive query is skipped if all days are final.
 	if open, err := r.s.Query(ctx, "SELECT 1 FROM ("+daysSQL+") AS a WHERE a.state = 'complete' LIMIT 1"); err != nil ||
@@ -186,7 +194,8 @@ SELECT
   coalesce(1 - sum(d.conversions) FILTER (WHERE m.is_young)
     / nullif(sum(d.conversions / m.conversions_share) FILTER (WHERE m.is_young), 0),
     1 - avg(m.conversions_share) FILTER (WHERE m.is_young), 0),
-  count(*) FILTER (WHERE m.conversions_share IS NULL)
+  count(*) FILTER (WHERE m.conversions_share IS NULL),
+  coalesce(min(m.report_date) FILTER (WHERE m.is_young)::VARCHAR, '')
 FROM int.day_maturity AS m
 JOIN (%s) AS a ON a.account_id = m.account_id AND a.report_date = m.report_date
 JOIN day AS d ON d.account_id = m.account_id AND d.report_date = m.report_date
@@ -200,6 +209,7 @@ GROUP BY m.account_id`, daysSQL))
 		fmt.Sscan(row[1].V, &f.Young)
 		fmt.Sscan(row[2].V, &f.ToCome)
 		fmt.Sscan(row[3].V, &f.Unknown)
+		f.YoungFrom = row[4].V
 		f.ToCome = math.Round(1000*f.ToCome) / 1000
 	}
 }
