@@ -126,7 +126,6 @@ func NewClient(o Options) (*Client, error) {
 		userAgent: cmp.Or(o.UserAgent, defaultUserAgent),
 		service:   o.Service,
 		log:       o.Log,
-		limit:     newLimiter(o.PerMinute),
 		inFlight:  newInFlight(),
 	}
 	c.keys.authorize, c.keys.reload, c.keys.beside = o.Authorize, o.Reload, o.Beside
@@ -135,6 +134,7 @@ func NewClient(o Options) (*Client, error) {
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
+	c.limit = newLimiter(o.PerMinute, c.log)
 	if o.Transport == nil {
 		o.Transport = outbound.New(outbound.Options{HeaderTimeout: max(time.Duration(c.timeout.Load()), c.budget)})
 	}

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -23,17 +24,20 @@ type limiter struct {
 	// A value is sent to moved when a request has ended; the first waiting request receives it.
 	moved chan struct{}
 
+	log  *slog.Logger
+	told time.Time // when the log last got a line about a wait; only the holder of turn may use it
+
 	mu    sync.Mutex
 	open  int         // requests not yet ended
 	ended []time.Time // end times of requests that still count, oldest first
 }
 
 // newLimiter returns nil for a limit of 0; a nil limiter limits nothing.
-func newLimiter(perMinute int) *limiter {
+func newLimiter(perMinute int, log *slog.Logger) *limiter {
 	if perMinute == 0 {
 		return nil
 	}
-	return &limiter{limit: perMinute, turn: make(chan struct{}, 1), moved: make(chan struct{}, 1)}
+	return &limiter{limit: perMinute, turn: make(chan struct{}, 1), moved: make(chan struct{}, 1), log: log}
 }
 
 // acquire returns when one more request may be sent. Each acquire without an error must be followed by one release.
@@ -54,7 +58,12 @@ func (l *limiter) acquire(ctx context.Context) error {
 		}
 		var timer <-chan time.Time // nil: all counted requests are still open, so the time is unknown
 		if !room.IsZero() {
-			timer = time.After(time.Until(room))
+			wait := time.Until(room)
+			timer = time.After(wait)
+			if time.Since(l.told) >= limitWindow {
+				l.told = time.Now()
+				l.log.Info("requests wait for the limit per minute", "limit", l.limit, "wait_ms", wait.Milliseconds())
+			}
 		}
 		select {
 		case <-timer:

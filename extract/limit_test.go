@@ -1,9 +1,12 @@
 package extract
 
 import (
+	"bytes"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -127,6 +130,30 @@ func TestClient_WaitsUntil(t *testing.T) {
 		wg.Wait()
 		if got := c.WaitsUntil(); !got.IsZero() {
 			t.Errorf("nothing waits, and it waits until %v", got)
+		}
+	})
+}
+
+// TestLimiter_LogsItsWaits: while requests wait for the limit per minute, the log gets a line a minute.
+func TestLimiter_LogsItsWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return answerWith(200, pageOf(lines(1), placed(1, 3, 1, 1)))
+		}), func(o *Options) { o.PerMinute, o.Log = 2, slog.New(slog.NewTextHandler(&log, nil)) })
+		var wg sync.WaitGroup
+		for range 7 {
+			wg.Go(func() {
+				if _, err := walk(t, dayOf(t.Context(), c, testDay, 3)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		const line = ` level=INFO msg="requests wait for the limit per minute" limit=2 wait_ms=60250` + "\n"
+		if strings.Count(log.String(), line) != 3 || strings.Count(log.String(), "\n") != 3 {
+			t.Errorf("seven requests, two a minute: %s", &log)
 		}
 	})
 }
