@@ -12,7 +12,8 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// summaryKeys lists the keys of the last line of a run's log, in order. Users rely on these keys.
+// summaryKeys lists the keys of the last line of a run's log, in order. Users rely on these keys. The detail is left
+// out if it has no more than msg.
 const summaryKeys = "time level msg run command account " +
 	"started_at elapsed_ms version published generation warehouse_bytes " +
 	"days_planned days_proven days_changed days_complete days_missing days_at_risk days_lost newest_complete_day " +
@@ -65,7 +66,7 @@ func TestLog_IsOneObjectALine(t *testing.T) {
 	if len(runs) != 1 || w.ask("SELECT max(_run_id) FROM ops.run") != lines[0]["run"] {
 		t.Errorf("runs on the lines: %v", runs)
 	}
-	if keys != summaryKeys {
+	if keys != strings.Replace(summaryKeys, "detail ", "", 1) {
 		t.Errorf("the summary has\n%s\nwant\n%s", keys, summaryKeys)
 	}
 	last := lines[len(lines)-1]

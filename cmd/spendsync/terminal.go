@@ -44,8 +44,8 @@ func (t *terminal) endIncomplete(happened string) error {
 // person, wrapped on a terminal.
 func (t *terminal) lastLines(level slog.Level, m explain.Message, code int, attrs ...any) {
 	if t.jsonLog != nil {
-		if m.Detail != "" {
-			attrs = append(attrs, "detail", m.Detail)
+		if rest := m.Rest(); rest != "" {
+			attrs = append(attrs, "detail", rest)
 		}
 		attrs = append(attrs, "exit_code", code, "means", exit.About(code).Means, "safe", m.Safe, "do", m.Do)
 		t.jsonLog.Log(context.Background(), level, m.Happened, attrs...)

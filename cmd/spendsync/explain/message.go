@@ -15,7 +15,7 @@ import (
 type Message struct {
 	Happened string
 	Excerpt  string // lines that show where a mistake is, printed unchanged; may be empty
-	Detail   string // the complete text of the error; not shown on a terminal
+	Detail   string // the complete text of the error; not shown on a terminal, see [Message.Rest]
 	Safe     string
 	Do       string
 }
@@ -46,12 +46,17 @@ func sentence(err error) string {
 	return strings.ReplaceAll(cli.OneLine(err.Error()), ": "+durable.ErrStorage.Error(), "")
 }
 
+// Rest returns what Detail has beyond Happened; empty: nothing.
+func (m Message) Rest() string {
+	return strings.TrimLeft(strings.TrimPrefix(m.Detail, m.Happened), ";:, ")
+}
+
 // Text formats the message as lines: what happened, what is safe, what to do, and the exit code. The argument width is
 // the width of a terminal: lines are wrapped, and the detail is left out. If the output is not a terminal, width is 0.
 func (m Message) Text(code, width int) string {
 	lines := []string{"spendsync: " + m.Happened}
-	if m.Detail != "" && m.Detail != m.Happened && width == 0 {
-		lines = append(lines, "  detail: "+m.Detail)
+	if rest := m.Rest(); rest != "" && width == 0 {
+		lines = append(lines, "  detail: "+rest)
 	}
 	if code != exit.OK {
 		lines = append(lines, "  safe: "+m.Safe, fmt.Sprintf("  do: %s (exit %d)", m.Do, code))
