@@ -22,6 +22,7 @@ type Shop struct {
 	now     time.Time // the end of the story
 	roles   []campaign
 	named   map[string]bool // campaigns and creatives, by ID
+	tiring  string          // the winner's creative that tires alone
 	resting int             // campaigns named so far that are not in roles
 	begun   bool            // the story has begun: a new campaign is one that the shop launches
 	daily   int64           // average spend of a day before the story, in millionths of a dollar
@@ -69,7 +70,7 @@ func (s *Shop) Handler() http.Handler { return s.service }
 
 // measure finds the campaigns with spend in the week before the story, and sorts them by spend, the highest first.
 func (s *Shop) measure(service *adsim.Service, start schema.Date) error {
-	sums := map[string]*campaign{}
+	sums, impressions := map[string]*campaign{}, map[string]int64{}
 	for day := start - 7; day < start; day++ {
 		for l := range service.Truth(day.String()) {
 			c := sums[l.CampaignID]
@@ -78,6 +79,7 @@ func (s *Shop) measure(service *adsim.Service, start schema.Date) error {
 				sums[l.CampaignID] = c
 			}
 			c.spend, c.conversions = c.spend+l.Spend, c.conversions+l.Conversions
+			impressions[l.CreativeID] += l.Impressions
 			s.daily += l.Spend
 		}
 	}
@@ -94,6 +96,27 @@ func (s *Shop) measure(service *adsim.Service, start schema.Date) error {
 		return fmt.Errorf("shop: %d campaigns are delivered, the story needs %d", len(s.roles), roleCount)
 	}
 	s.roles = s.roles[:min(len(s.roles), len(names))]
+	return s.chooseTiring(service, impressions)
+}
+
+// chooseTiring chooses the creative of the winner that tires alone: of those that are active at the end of the story,
+// the one with the most impressions.
+func (s *Shop) chooseTiring(service *adsim.Service, impressions map[string]int64) error {
+	service.SetNow(s.now)
+	settings, err := service.Settings(s.roles[winner].id)
+	if err != nil {
+		return err
+	}
+	most := int64(-1)
+	for _, cr := range settings.Creatives {
+		n := impressions[cr.CreativeID]
+		if cr.Status != "active" {
+			n = 0
+		}
+		if n > most {
+			most, s.tiring = n, cr.CreativeID
+		}
+	}
 	return nil
 }
 
@@ -228,7 +251,7 @@ const (
 )
 
 // plant changes the numbers of three campaigns: the creatives of one tire, the pixel of another is broken for some
-// days, and the winner gets more conversions.
+// days, and the winner gets more conversions, while one of its creatives tires alone.
 func (s *Shop) plant() error {
 	today := schema.DateOf(s.now)
 	for _, e := range []adsim.Effect{
@@ -236,6 +259,7 @@ func (s *Shop) plant() error {
 			Conversions: -100},
 		{CampaignID: s.roles[tired].id, From: (today - tiredSince).String(), Clicks: -55},
 		{CampaignID: s.roles[winner].id, From: (today - days).String(), Conversions: 30},
+		{CampaignID: s.roles[winner].id, CreativeID: s.tiring, From: (today - tiredSince).String(), Clicks: -45},
 	} {
 		if err := s.service.Plant(e); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/extract/adsim"
 	"spendsync/schema"
 )
 
@@ -81,7 +82,7 @@ func TestShop_HasNoAwkwardNames(t *testing.T) {
 }
 
 // TestShop_PlaysItsEvents: the pixel is broken only on the planned days, and the campaign has conversions again
-// afterwards.
+// afterwards. One creative of the winner, which is active at the end, loses clicks that the other ones keep.
 func TestShop_PlaysItsEvents(t *testing.T) {
 	now := time.Date(2026, 11, 24, 17, 0, 0, 0, time.UTC)
 	s, err := New(1500, now)
@@ -111,6 +112,29 @@ func TestShop_PlaysItsEvents(t *testing.T) {
 		if conversions(day) == 0 {
 			t.Errorf("%s: no conversions, though the pixel works", day)
 		}
+	}
+	rate := func(first, last schema.Date, isTiring bool) float64 {
+		var clicks, impressions int64
+		for day := first; day <= last; day++ {
+			for l := range s.service.Truth(day.String()) {
+				if l.CampaignID == s.roles[winner].id && (l.CreativeID == s.tiring) == isTiring {
+					clicks, impressions = clicks+l.Clicks, impressions+l.Impressions
+				}
+			}
+		}
+		return float64(clicks) / float64(impressions)
+	}
+	for isTiring, most := range map[bool]float64{true: 0.65, false: 1.2} {
+		before, after := rate(today-days, today-tiredSince-1, isTiring), rate(today-tiredSince, today-1, isTiring)
+		if !(after < most*before) || !isTiring && after < 0.8*before {
+			t.Errorf("tiring %v: clicks per impression were %.5f and are %.5f", isTiring, before, after)
+		}
+	}
+	settings, err := s.service.Settings(s.roles[winner].id)
+	if err != nil || !slices.ContainsFunc(settings.Creatives, func(c adsim.CreativeSettings) bool {
+		return c.CreativeID == s.tiring && c.Status == "active"
+	}) {
+		t.Errorf("the tiring creative %q is not active: %v", s.tiring, err)
 	}
 	if b := s.service.BalanceAsOf(now, true); b.IsZero() {
 		t.Error("the account has no balance")

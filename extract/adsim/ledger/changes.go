@@ -191,10 +191,11 @@ type Content struct {
 	Comment                                                 string
 }
 
-// Effect changes the click rate and the conversion rate of a campaign on some days. The demo plants effects that an
-// analysis of the numbers should find.
+// Effect changes the click rate and the conversion rate of a campaign, or of one of its creatives, on some days. The
+// demo plants effects that an analysis of the numbers should find.
 type Effect struct {
 	CampaignID string
+	CreativeID string // empty: all creatives of the campaign
 	// From and To are the first and the last Chicago day, YYYY-MM-DD. Without To the effect does not end.
 	From string
 	To   string
@@ -217,7 +218,8 @@ func (ch *Changes) Plant(e *Entry, d clock.Day) {
 		return
 	}
 	for _, p := range ch.Effects {
-		if d < p.First || d > p.Last || p.CampaignID != e.Creative.Campaign.ID {
+		if d < p.First || d > p.Last || p.CampaignID != e.Creative.Campaign.ID ||
+			p.CreativeID != "" && p.CreativeID != e.Creative.ID {
 			continue
 		}
 		e.ClickRate = min(e.ClickRate*uint64(100+p.Clicks)/100, 1<<15)
