@@ -105,7 +105,8 @@ func TestEdges_AnswerEverything(t *testing.T) {
 	for _, sql := range []string{"main.source_performance('2026-10-01', '2026-11-19')",
 		"main.creative_performance('2026-10-01', '2026-11-19')", "main.spend_on_stopped('2026-10-01', '2026-11-19')",
 		"main.spend_known_at('2026-11-15 00:00:00+00'::TIMESTAMPTZ)",
-		"main.campaign_at('2026-11-15')", "main.campaigns_asof('2026-11-15 00:00:00+00'::TIMESTAMPTZ)"} {
+		"main.campaign_at('2026-11-15')", "main.campaigns_asof('2026-11-15 00:00:00+00'::TIMESTAMPTZ)",
+		"main.source_rules_asof('2026-11-15 00:00:00+00'::TIMESTAMPTZ)"} {
 		want(sql, "FROM "+sql)
 	}
 	for i, account := range accounts {

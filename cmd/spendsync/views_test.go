@@ -69,7 +69,7 @@ func TestTables_DescribeMacros(t *testing.T) {
 		}
 		w.ask("SELECT count(*) " + strings.TrimSuffix(call, "."))
 	}
-	if n != 6 {
+	if n != 7 {
 		t.Errorf("%d macros", n)
 	}
 }

@@ -36,7 +36,8 @@ var tableGroups = []tableGroup{
 		"main.creative_versions", "main.source_rule_versions", "main.source_mode_versions", "reading",
 		"account_snapshot", "account_limit", "payout_history"}},
 	{"Macros: the state at a day or an instant, sums of a span", []string{"main.campaign_at", "main.campaigns_asof",
-		"main.spend_known_at", "main.source_performance", "main.creative_performance", "main.spend_on_stopped"}},
+		"main.source_rules_asof", "main.spend_known_at", "main.source_performance", "main.creative_performance",
+		"main.spend_on_stopped"}},
 	{"Parquet only", []string{"ops_day_coverage", "ops_run", "mart_campaign_day", "mart_source_30d"}},
 }
 
