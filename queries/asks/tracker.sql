@@ -27,8 +27,8 @@
 -- Column profit: Revenue less spend, in US dollars.
 -- Column roi: Profit by spend.
 -- Column approved_share: Approved conversions as a share of those decided on, approved or refused. NULL: none is, or the export does not tell.
--- Column approved_share_low: The lowest that this share can be by chance (threshold bound_z).
--- Column approved_share_high: The highest that it can be by chance.
+-- Column approved_share_low: The lowest that this share can be by chance (threshold bound_z): the lower end of Wilson's interval, which adds z² to the decided ones, half of them as approved, so that few decided draw it toward a half.
+-- Column approved_share_high: The highest that it can be by chance, in the same way.
 -- Column days_apart: Whole days looked at that the export lacks.
 WITH looked_at AS (
   SELECT c.account_id, c.report_date, k.account_id IS NOT NULL AS is_tracked

@@ -10,7 +10,7 @@
 -- Column is_open: Whether the day was last read before it was over: more of it may be missing.
 -- Column is_complete: Whether the day is proven complete.
 -- Column conversions_share: Share of the day's final conversions that has arrived by its age (int.day_maturity). NULL: not known, or the day is not proven complete.
--- Column conversions_expected: Conversions with those still to come: told so far, divided by conversions_share. A sum over many rows is as good as the share; of one row it is a guess. NULL: conversions are not known, or how many are still to come is not known yet.
+-- Column conversions_expected: Conversions with those still to come: told so far, divided by conversions_share. A sum over many rows is as good as the share; of one row it is a guess. Sums are the totals to use; mart.source_performance is for comparing sources, and its sums differ, because it also makes up for days on which conversions had stopped (int.break_day). NULL: conversions are not known, or how many are still to come is not known yet.
 -- Column revenue: US dollars that the conversions so far earned by your own payouts (mart.revenue). NULL: there are no payouts, or the row has none.
 -- Column profit_expected: US dollars: revenue with the conversions still to come, less spend. NULL: revenue is, or how many are still to come is not known yet.
 WITH finished AS (
