@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -382,6 +383,13 @@ func TestQuery_SaysWhatALimitLeftOut(t *testing.T) {
 	if !regexp.MustCompile(`^[^\n]+ \([0-9]{4}-[0-9]{2}-[0-9]{2}\)\n`).MatchString(table) {
 		t.Errorf("the heading has no day:\n%s", table)
 	}
+	table = s.run("query", "mart.daily_pacing", "--format", "table", "--rows", "2")
+	if head, _, _ := strings.Cut(table, "\n"); !strings.HasSuffix(head, "?") {
+		t.Errorf("the heading has the day of the rows that are shown: %s", head)
+	}
+	if none := s.run("query", "mart.breaks", "--format", "table"); strings.Contains(none, "more column") {
+		t.Errorf("an answer without rows has columns:\n%s", none)
+	}
 }
 
 // TestQuery_KeepsItsKeysIn80Columns: a terminal of 80 columns shows the columns that identify a row, and the number by
@@ -391,16 +399,32 @@ func TestQuery_KeepsItsKeysIn80Columns(t *testing.T) {
 	for name, keys := range map[string]string{
 		"sources_to_block":    "verdict source_id campaign_name loss_per_day",
 		"sources_to_scale":    "verdict source_id campaign_name bid best_bid best_bid_gain",
-		"month":               "spend spend_at_end spend_at_end_low spend_at_end_high",
-		"tired_creatives":     "verdict creative_title action decline",
+		"month":               "spend spend_at_end spend_at_end_low spend_at_end_high days_known_before",
+		"tired_creatives":     "verdict creative_id campaign_name decline",
 		"yesterday":           "campaign_name cpa_expected cpa_usual",
 		"last_week":           "verdict campaign_name cpa_change profit_expected",
 		"which_campaigns_pay": "verdict campaign_name cpa_expected worth profit_expected cpa_change",
 		"spend_by_day":        "report_date cpa_expected conversions_change",
 		"settings_changed":    "seen_on place change verdict cpa_change",
 		"runway":              "verdict action balance days_until_stop stops_at",
+
+		"mart.bid_vs_cpc":              "verdict source_id campaign_name cpc mean_bid",
+		"mart.campaign_day":            "report_date campaign_name spend conversions daily_spend_limit",
+		"mart.change_impact":           "verdict campaign_name seen_at cpa_change",
+		"mart.change_log":              "seen_at place reason",
+		"mart.creative_fatigue":        "verdict creative_id campaign_name decline",
+		"mart.daily_pacing":            "report_date campaign_name spend daily_spend_limit pacing_state",
+		"mart.source_block_candidates": "verdict source_id campaign_name loss_per_day",
+		"mart.source_performance":      "source_id campaign_name spend conversions cpa_expected judged_cpa",
+		"campaigns_asof":               "campaign_id name status default_bid daily_spend_limit",
+		"source_rules_asof":            "campaign_id source_id rule bid is_assumed",
+		"spend_known_at":               "report_date campaign_id creative_id source_id spend",
 	} {
-		q, err := answer.Find(name, nil)
+		var params []string
+		if strings.Contains(name, "_asof") || strings.Contains(name, "_known") {
+			params = []string{"instant=" + time.Now().Add(-10*24*time.Hour).UTC().Format(time.RFC3339)}
+		}
+		q, err := answer.Find(name, params)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -418,6 +442,12 @@ func TestQuery_KeepsItsKeysIn80Columns(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, table, _ := strings.Cut(b.String(), "\n\n")
+		for line := range strings.Lines(table) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%s: a line of %d columns: %s", name, n, line)
+				break
+			}
+		}
 		head, _, _ := strings.Cut(table, "──")
 		columns := map[string]bool{}
 		for _, word := range headings(head) {

@@ -1,7 +1,7 @@
 -- Which creatives tire and should be replaced?
 -- Trap: fell_with_campaign: it fell as its whole campaign did, and a new creative alone does not help. The peak is the best of many weeks and sources change, so part of every fall is neither fatigue nor the creative's own: adjusted_decline is the fall beside the campaign's other creatives.
 -- Parameter rows: 20, creatives to show, those with most impressions to lose first.
--- Shown: verdict, creative_title, action, decline, campaign_name, ctr_recent, ctr_peak, impressions_recent, creative_id
+-- Shown: verdict, creative_id, campaign_name, decline, creative_title, action, ctr_recent, ctr_peak, impressions_recent
 SELECT
   f.account_id, f.campaign_id, f.campaign_name, f.creative_id, f.creative_title, f.age_days,
   f.impressions_recent, f.clicks_recent,

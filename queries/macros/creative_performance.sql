@@ -1,5 +1,6 @@
 -- What did each creative bring over a span of days, and is it better or worse than its campaign beyond chance?
 -- Trap: creatives of a campaign ran on different days and sources, so the one with the better CTR or CPA may have had the better places: ctr_ratio compares at the same sources on the same days. Days of the span that are not proven complete are left out.
+-- Shown: cpa_vs_campaign, creative_id, campaign_name, spend, conversions, cpa_expected, ctr_vs_siblings, ctr_ratio, creative_title, clicks, impressions, status
 -- Parameters: from_date, to_date
 -- Column status: Status of the creative now: active, paused, pending_review, rejected, draft or archived; deleted: the service no longer lists it. NULL: unknown.
 -- Column ctr_ratio: Its CTR by that of the campaign's other creatives at the same sources on the same days (Mantel-Haenszel): 1.2 is a fifth better. NULL: it never ran beside another one, or nobody clicked.

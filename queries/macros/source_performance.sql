@@ -1,5 +1,6 @@
 -- What did each source of each campaign bring over a span of days, and within which bounds does its CPA lie?
 -- Trap: days of the span that are not proven complete are left out (days_known counts the others), and the settings are those of now. Where from_date and to_date are NULL, the span is the performance window: that is mart.source_performance.
+-- Shown: source_id, campaign_name, spend, conversions, cpa_expected, judged_cpa, cpa_best_case, cpa_worst_case, clicks, list_rule, bid_override, campaign_id
 -- Parameters: from_date, to_date
 WITH known AS (
   SELECT

@@ -1,5 +1,6 @@
 -- What did spend_daily say at an instant, as we knew it then?
 -- Trap: it does not give how far a day had grown that was not over yet: main.spend_intraday does. Of such a day, rows that have changed since have the first numbers that were known after the day's end, and is_exact is false. A day that was first read after the instant is left out.
+-- Shown: report_date, campaign_id, creative_id, source_id, spend, clicks, impressions, conversions, is_exact
 -- Column is_exact: false: the day was not over or not proven complete at the instant, and the row has changed since; its numbers are the first that were known after the day's end.
 -- Parameters: instant
 WITH undone AS (

@@ -1,5 +1,6 @@
 -- Which money went to something that had been stopped for the whole Chicago day, on the days of a span?
 -- Trap: clicks that were on their way when something stopped are billed later and are not a leak (is_leak says which are); a stop counts from when we saw it until it was last confirmed, so what was seen resumed may have been resumed right after the read before, and is left out; what was resumed and stopped again between two reads leaves no trace (is_assumed marks long gaps between reads). Every amount stands once, under the broadest stop: campaign, then creative, then source.
+-- Shown: report_date, kind, reason, campaign_name, creative_id, source_id, spend, is_leak, stopped_since, hours_stopped, campaign_id
 -- Parameters: from_date, to_date
 -- Column report_date: Chicago calendar day of the span, of those that are known at all.
 -- Column kind: What had been stopped: campaign, creative or source.

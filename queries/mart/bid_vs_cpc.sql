@@ -1,5 +1,6 @@
 -- How does what a click costs at each source compare with the bid, and which bid holds there now?
 -- Trap: bids are those at the end of each day with clicks, weighted by the clicks; with a target CPA the service moves bids by itself (is_optimized), so a difference need not be an error. Where bid_state is not read, all bids are the last known ones, and cpc_to_bid is NULL: show them gray.
+-- Shown: verdict, source_id, campaign_name, cpc, mean_bid, bid_now, best_bid, best_bid_gain, spend, clicks, conversions, campaign_id, action
 -- Column target_cpa: US dollars per conversion that the campaign aims at now. NULL: none set, or never readable.
 -- Column mean_bid: US dollars per click that were bid over the window: the bid at the end of each day, of the source or else the campaign, weighted by the day's clicks. Before the first read of a campaign its first known bids count. NULL: no clicks, or no bid ever readable.
 -- Column cpc_to_bid: cpc divided by mean_bid. 1: clicks cost what was bid. NULL: no clicks, no bid known, or bids not to be relied on (bid_state).

@@ -1,5 +1,6 @@
 -- What did each campaign spend and bring on each Chicago day, and under which settings did the day end?
 -- Trap: settings are those at the end of the day, though the day may have had several (settings_changed); before the first read of a campaign they are those first seen, and between two reads those of the first of the two (is_assumed).
+-- Shown: report_date, campaign_name, spend, conversions, daily_spend_limit, default_bid, target_cpa, settings_changed, clicks, impressions, status, campaign_id
 -- Column campaign_name: Name at the end of the day; where it was never readable, the report's name on that day.
 -- Column status: Status at the end of the day: active, paused, archived or rejected. A deleted campaign keeps its last one; see is_deleted.
 -- Column is_deleted: Whether the campaign was found to be gone by the end of the day. NULL: never seen.

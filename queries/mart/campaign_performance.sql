@@ -1,5 +1,6 @@
 -- Which campaigns pay?
 -- Trap: conversions of young days still arrive, so cpa is somewhat too high: cpa_expected, profit_expected and the verdict allow for those to come; cpa_change compares the recent days with those before at equal age; days of a break that is over (int.break_day) count for the sums, but not for the verdict and cpa_change. A campaign whose conversions stopped or fell as a whole gets no verdict (broken_tracking).
+-- Shown: verdict, campaign_name, cpa_expected, worth, profit_expected, cpa_change, spend, conversions, cpa, days_broken, campaign_id, action
 -- Column target_cpa: US dollars per conversion that the campaign aims at now. NULL: none set, or never readable.
 -- Column cpa_to_target: cpa_expected by target_cpa: 1 is on target, 4 is four times as dear. NULL: no target, or no CPA.
 -- Column cpa_best_case: The lowest that cpa_expected can be by chance (bound_z, the days' own spread included): with 1.645 it is lower in 5 of 100 cases. NULL: nothing spent, or conversions unknown or below 0.

@@ -1,5 +1,6 @@
 -- What did each campaign spend and bring in the days before and after a change of its settings?
 -- Trap: before and after is not proof: other changes lie in the same days (other_changes), and what moved the account as a whole shows in control_cpa_change. Conversions of young days still arrive, so cpa_after is not to be held against cpa_before: cpa_change compares at equal age. The days in which the change may have fallen are left out, and those of a break that is over (int.break_day).
+-- Shown: verdict, campaign_name, seen_at, changed_columns, cpa_change, control_cpa_change, spend_per_day_change, days_before, days_after, not_before, campaign_id
 -- Column seen_at: When the change was first seen.
 -- Column campaign_name: Name of the campaign now. NULL: never readable.
 -- Column version_no: Version of the campaign's settings that the change made, as in campaign_history.

@@ -1,5 +1,6 @@
 -- What changed in the settings of campaigns, creatives and sources, from what to what, and when?
 -- Trap: settings are seen only when a run reads them: the change lies after not_before and not after seen_at, and several between two reads are one. What the first read found is not a change and is left out.
+-- Shown: seen_at, place, reason, not_before, kind, change_type
 -- Column seen_at: When the change was first seen.
 -- Column not_before: When the value before was last confirmed: the change came later. NULL: nothing was known before.
 -- Column kind: campaign, delivery, creative, source_rule or source_mode. Delivery changes by itself, and often.

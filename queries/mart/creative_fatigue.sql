@@ -1,5 +1,6 @@
 -- Which creatives have lost their CTR and should be replaced?
 -- Trap: the peak is the best of many weeks, so part of every fall is chance (z_needed allows for it), and the CTR of a whole campaign falls with its sources and days: what counts is adjusted_decline, the fall beside the campaign's other creatives. Young creatives start on the most willing subscribers.
+-- Shown: verdict, creative_id, campaign_name, decline, adjusted_decline, creative_title, ctr_recent, ctr_peak, impressions_recent, status, action
 -- Column status: Status of the creative now: active, paused, pending_review, rejected, draft or archived; deleted: the service no longer lists it. NULL: unknown.
 -- Column first_shown_on: First Chicago day with impressions within 90 days; it may have been shown before.
 -- Column age_days: Days from first_shown_on to recent_to, both included.

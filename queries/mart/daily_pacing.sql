@@ -1,5 +1,6 @@
 -- How did each campaign's spend stand against its daily limit, and where will an unfinished day end?
 -- Trap: a day is Chicago's; where the service starts limits over at another hour, a day may hold more than its limit. The limit is that at the end of the day, though another may have held before (settings_changed); an unfinished day is projected by the account's own curve of the day, which takes a week of hourly syncs; without it, or where its spread leaves the end open, the state is too_early.
+-- Shown: report_date, campaign_name, spend, daily_spend_limit, utilization, pacing_state, verdict, projected_spend, projected_low, projected_high, campaign_id, action
 -- Column report_date: Chicago day.
 -- Column campaign_name: Name at the end of the day; where it was never readable, the report's name on that day.
 -- Column status: Status at the end of the day. A deleted campaign keeps its last one.

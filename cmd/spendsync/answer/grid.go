@@ -159,7 +159,8 @@ func (g *grid) write(w io.Writer, rows [][]cell, first bool) {
 			c, shown := g.columns[i], r[i].text
 			switch {
 			case c.isProse() && g.width > 0:
-				shown = cli.WrapLine(shown, g.widths[at], "")
+				// WrapText breaks words that are longer than the column.
+				shown = text.WrapText(cli.WrapLine(shown, g.widths[at], ""), g.widths[at])
 			case c.mayCut():
 				shown = cutMiddle(shown, g.widths[at])
 			}

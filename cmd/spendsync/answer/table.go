@@ -34,7 +34,7 @@ func (n Rendering) writeTable(ctx context.Context, w *bufio.Writer) error {
 	isFirst, read := true, int64(0)
 	write := func() error {
 		if isFirst {
-			n.writeTitle(w, g.span(block))
+			n.writeTitle(w, g.span(block, n.Result.Count > int64(len(block))))
 			left = g.lay(block, n.Question, n.Wide)
 		}
 		if len(block) > 0 || n.Width == 0 {
@@ -75,12 +75,13 @@ func (n Rendering) writeTitle(w *bufio.Writer, days string) {
 	}
 }
 
-// span returns the day or the range of days that all rows have in common, if the answer has columns for them.
-func (g *grid) span(rows [][]cell) string {
+// span returns the day or the range of days that all rows have in common, if the answer has columns for them. The days
+// of further rows, if there are more, are not known.
+func (g *grid) span(rows [][]cell, areMore bool) string {
 	if from, to := g.shared("window_from", rows), g.shared("window_to", rows); from != "" && to != "" {
 		return " (" + from + " to " + to + ")"
 	}
-	if day := g.shared("report_date", rows); day != "" {
+	if day := g.shared("report_date", rows); day != "" && !areMore {
 		return " (" + day + ")"
 	}
 	return ""
@@ -105,7 +106,7 @@ func (g *grid) shared(column string, rows [][]cell) string {
 // the facts of the answer, such as how recent the data is.
 func (n Rendering) writeEnd(w *bufio.Writer, shown int64, left int, hasInstants bool) {
 	var lines []string
-	if left > 0 {
+	if left > 0 && shown > 0 {
 		lines = append(lines, "and "+cli.Count(left, "more column")+": --wide")
 	}
 	if hasInstants && shown > 0 {
