@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
@@ -22,13 +21,9 @@ import (
 // ReadOwn returns nil.
 type ReadOwn func(ctx context.Context, campaigns map[string]bool, last string) (*payouts.Own, error)
 
-const (
-	// ownBudget is how long a run may read the operator's own files.
-	ownBudget = 5 * time.Minute
-	// heldNote is the prefix of a note's name. The note states that an export would lose rows or revenue of a stored
-	// day, so the stored day was kept.
-	heldNote = "tracker.held."
-)
+// heldNote is the prefix of a note's name. The note states that an export would lose rows or revenue of a stored day, so
+// the stored day was kept.
+const heldNote = "tracker.held."
 
 // ownRun is a run that reads the operator's own files.
 type ownRun struct {
@@ -82,18 +77,16 @@ func (r *ownRun) read(ctx context.Context) error {
 	}) {
 		last = stored.Own.Inputs
 	}
-	within, cancel := context.WithTimeout(ctx, ownBudget)
-	defer cancel()
-	own, err := r.Own(within, campaigns, last)
+	own, err := r.Own(ctx, campaigns, last)
 	if err == nil && own == nil {
 		r.found = stored.Own
 		return nil
 	}
 	if err == nil {
-		err = errors.Join(r.stage(within, own), own.Close())
+		err = errors.Join(r.stage(ctx, own), own.Close())
 	}
 	if code := exit.Of(err); err != nil && ctx.Err() == nil && code != exit.Storage && code != exit.Damaged {
-		// The declared columns are wrong, or reading took too long. The run continues, as with a problem in a file.
+		// For example, the declared columns are wrong. The run continues, as with a problem in a file.
 		r.found.Found = append(r.found.Found, manifest.OwnFinding{Message: cli.OneLine(err.Error())})
 		return nil
 	}

@@ -281,6 +281,13 @@ var samples = map[string]sample{
 	"other/cut late gzip": {content: packed(head + strings.Repeat(good, 9))[:90],
 		finding: "it is damaged"},
 	"other/cut parquet": {content: "PAR1\x15\x04\x15", finding: "Parquet is damaged"},
+	"other/cut in the last line": {content: head + good + "2026-11-25,C2000000004,S1005,15",
+		finding: "line 3: it has fewer values than the 6 columns of the heading, and is the last one: the file may be cut"},
+	"other/cut within a quote": {content: head + good + "2026-11-25,C2000000004,\"S10",
+		finding: "line 3: it has fewer values than the 6 columns of the heading, and is the last one"},
+	"other/cut below many lines": {content: head + manyRows(40) + "2026-10-31,C2000000004,S1005,15",
+		finding: "and is the last one: the file may be cut"},
+	"other/short words below the lines": {content: head + manyRows(40) + "made by,a tracker\n", sum: "20.00"},
 	"other/cut in a line": {content: head + "2026-11-25,C20000",
 		finding: "line 2: it has fewer values than the 6 columns"},
 	"other/a quote that does not end": {content: head + good + `2026-11-25,"C2000000004,S1004,1500,20,240.30` + "\n" +

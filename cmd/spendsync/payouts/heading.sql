@@ -99,13 +99,19 @@ FROM (
 WHERE (SELECT is_export FROM heading) GROUP BY no HAVING bool_and(heading IS NOT NULL)
 ORDER BY count(*) DESC, no LIMIT 1;
 
+-- The positions of the columns that are used, by their heading or by what they are for.
+CREATE OR REPLACE TEMP MACRO positions(by_heading) AS (SELECT map_from_entries(list((key, found)))
+    FROM (SELECT if(by_heading, heading, target) AS key, list(pos ORDER BY pos) AS found FROM declared GROUP BY ALL));
+
 -- All about the heading.
 CREATE OR REPLACE TEMP VIEW outcome AS
 SELECT tab, line, is_export AND lacks IS NULL AS is_export, columns, if(why IS NULL, NULL, variable) AS variable,
-    why || coalesce('; declare ' || variable || ' for ' || remark, '') AS why
+    why || coalesce('; declare ' || variable || ' for ' || remark, '') AS why,
+    (SELECT list(name ORDER BY pos) FROM name) AS names, (SELECT max(pos) FROM declared) AS last,
+    positions(true) AS declared, positions(false) AS "at"
 FROM heading, unreadable, shown_columns LEFT JOIN suggestion ON true
-UNION ALL
-SELECT 0, 0, false, '', NULL, 'it is empty: not even a heading is in it' WHERE NOT EXISTS (FROM heading);
+UNION ALL BY NAME
+SELECT 0 AS tab, 'it is empty: not even a heading is in it' AS why WHERE NOT EXISTS (FROM heading);
 
 -- Why a column has no ID of the account.
 CREATE OR REPLACE TEMP VIEW seems AS

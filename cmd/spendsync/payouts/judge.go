@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -20,14 +21,21 @@ import (
 // reading of all files.
 type fault struct{ error }
 
-// heading is the line of a table that names its columns, and where the declared columns are.
-type heading struct {
+// Heading is the line of a table that names its columns. It is a row of the view outcome in heading.sql.
+type Heading struct {
 	table
-	line     int
-	names    []string
-	at       [][]int         // by index in targets: positions of the cells
-	last     int             // the last of these positions
-	declared map[string]bool // the names of these columns
+	Tab, Line int    // the number of the table in the file, and of the line
+	Why       string // why the file cannot be read; empty: it can
+	IsExport  bool   `json:"is_export"`
+	// Columns describes all columns, and which of them are used, in the syntax of SPENDSYNC_TRACKER_COLUMNS.
+	Columns string
+	// Variable is the value of SPENDSYNC_TRACKER_COLUMNS that would declare the columns of a tracker whose export was
+	// recognized. It is empty if no tracker was, or if columns are declared already.
+	Variable string
+	Names    []string         // of all columns
+	Declared map[string][]int // for the name of each column that is used, its positions
+	At       map[string][]int // for each of targets, the positions of its columns
+	Last     int              // the last position of a column that is used
 }
 
 // targets lists the columns of the scratch table raw, which receives the declared cells of a file. Two columns come
@@ -50,13 +58,12 @@ func (r *reader) readFile(ctx context.Context, f *File, id int) error {
 	if err != nil {
 		return fault{err}
 	}
-	h, err := r.findHeading(ctx, f, tables)
-	if err == nil {
-		err = r.spool(ctx, "raw", h.writeCells)
+	if err = r.findHeading(ctx, f, tables); err == nil {
+		err = r.spool(ctx, "raw", f.writeCells)
 	}
 	if err == nil {
 		err = r.db.Exec(ctx, fmt.Sprintf("SET VARIABLE file = %d; INSERT INTO file VALUES (%[1]d, %s, '%s')", id,
-			schema.QuoteText(f.Path), h.unit), embedded("judge.sql"), embedded("verdict.sql"))
+			schema.QuoteText(f.Path), f.unit), embedded("judge.sql"), embedded("verdict.sql"))
 	}
 	if err != nil {
 		return err
@@ -68,12 +75,11 @@ func (r *reader) readFile(ctx context.Context, f *File, id int) error {
 	if f.Rows = verdict[0][1]; verdict[0][0] != "" {
 		return fault{errors.New(verdict[0][0])}
 	}
-	return r.findAll(ctx, f.Path+": ", "FROM file_finding")
+	return nil
 }
 
-// findHeading finds the first line that has the needed columns, in any of the tables. It also records in f which
-// columns the file has, and for what they are used.
-func (r *reader) findHeading(ctx context.Context, f *File, tables []table) (h heading, err error) {
+// findHeading finds the first line that has the needed columns, in any of the tables, and sets f.Heading.
+func (r *reader) findHeading(ctx context.Context, f *File, tables []table) (err error) {
 	enough := errors.New("enough")
 	if err = r.spool(ctx, "place", func(w *csv.Writer) (err error) {
 		for tab, t := range tables {
@@ -97,29 +103,15 @@ func (r *reader) findHeading(ctx context.Context, f *File, tables []table) (h he
 	}
 	var outcome [][]string
 	if err == nil {
-		outcome, err = r.db.Texts(ctx, "SELECT tab, line, is_export, columns, variable, why FROM outcome")
+		outcome, err = r.db.Texts(ctx, "SELECT to_json(outcome) FROM outcome")
 	}
-	if err != nil {
-		return h, err
+	if err == nil {
+		err = json.Unmarshal([]byte(outcome[0][0]), &f.Heading)
 	}
-	is := outcome[0]
-	if f.IsExport, f.Columns, f.Variable = is[2] == "true", is[3], is[4]; is[5] != "" {
-		return h, fault{errors.New(is[5])}
+	if f.table = tables[f.Tab]; err == nil && f.Why != "" {
+		return fault{errors.New(f.Why)}
 	}
-	h = heading{table: tables[atoi(is[0])], line: atoi(is[1]), at: make([][]int, len(targets)),
-		declared: map[string]bool{}}
-	columns, err := r.db.Texts(ctx, "SELECT pos, n.name, target FROM name AS n LEFT JOIN declared USING (pos) "+
-		"ORDER BY pos")
-	for _, c := range columns {
-		pos := atoi(c[0])
-		if pos == len(h.names) { // a column may be declared for several targets
-			h.names = append(h.names, c[1])
-		}
-		if target := slices.Index(targets, c[2]); target >= 0 {
-			h.at[target], h.last, h.declared[c[1]] = append(h.at[target], pos), pos, true
-		}
-	}
-	return h, err
+	return err
 }
 
 // trim removes blanks, line ends and byte order marks at both ends of a cell.
@@ -127,8 +119,11 @@ func trim(cell string) string { return strings.Trim(cell, " \t\r\n\u00a0\ufeff")
 
 // writeCells writes the declared cells of all records below the heading, as CSV. Each record begins with its line
 // number and, if it is incomplete, with what is wrong.
-func (h heading) writeCells(w *csv.Writer) error {
-	row := make([]string, 2+len(targets))
+func (h Heading) writeCells(w *csv.Writer) error {
+	row, positions := make([]string, 2+len(targets)), [][]int(nil)
+	for _, target := range targets {
+		positions = append(positions, h.At[target])
+	}
 	return h.each(func(line int, cells []string) error {
 		isRow, wrong := h.judge(line, cells)
 		if wrong != "" {
@@ -138,7 +133,7 @@ func (h heading) writeCells(w *csv.Writer) error {
 			return nil
 		}
 		row[0], row[1] = strconv.Itoa(line), h.isBroken(cells)
-		for k, at := range h.at {
+		for k, at := range positions {
 			row[2+k] = ""
 			for i, pos := range at {
 				if i > 0 {
@@ -190,23 +185,23 @@ func note(cells []string) string {
 
 // judge reports whether a record is a row of data: it is below the heading and does not repeat the heading. If the
 // record shows that the whole file cannot be used, the result wrong has the reason.
-func (h heading) judge(line int, cells []string) (isRow bool, wrong string) {
-	if wrong = note(cells); wrong != "" || line <= h.line {
+func (h Heading) judge(line int, cells []string) (isRow bool, wrong string) {
+	if wrong = note(cells); wrong != "" || line <= h.Line {
 		return false, wrong
 	}
 	names, same := 0, 0
 	for pos, cell := range cells {
-		if h.comma != "" && strings.Contains(cell, "\n") && strings.Count(cell, h.comma) >= len(h.names)-1 {
+		if h.comma != "" && strings.Contains(cell, "\n") && strings.Count(cell, h.comma) >= len(h.Names)-1 {
 			return false, "a quote in it does not end, and takes in the lines after it"
 		}
-		if cell = trim(cell); h.declared[cell] {
+		if at := h.Declared[trim(cell)]; at != nil {
 			names++
-			if pos < len(h.names) && h.names[pos] == cell {
+			if slices.Contains(at, pos) {
 				same++
 			}
 		}
 	}
-	if isRow = same < len(h.declared); isRow && names > 1 {
+	if isRow = same < len(h.Declared); isRow && names > 1 {
 		wrong = "it is another heading than the one above: export one table"
 	}
 	return isRow, wrong
@@ -214,11 +209,11 @@ func (h heading) judge(line int, cells []string) (isRow bool, wrong string) {
 
 // isBroken returns what is wrong with a record of a text file, for example too few values. It returns "" if the record
 // is complete.
-func (h heading) isBroken(cells []string) string {
-	columns := len(h.names)
+func (h Heading) isBroken(cells []string) string {
+	columns := len(h.Names)
 	switch {
 	case h.comma == "":
-	case len(cells) <= h.last && len(cells) > 1:
+	case len(cells) <= h.Last && len(cells) > 1:
 		return fmt.Sprintf("it has fewer values than the %d columns of the heading", columns)
 	case len(cells) > columns && strings.Contains(strings.Join(cells, h.comma), `\"`):
 		return `a quote in it is written \", which ends its value: write it ""`

@@ -50,17 +50,12 @@ type Own struct {
 // Remark is the note name of findings that do not change the exit code.
 const Remark = "remark"
 
-// File is one of the operator's files, and what was understood of it.
+// File is one of the operator's files, and what was understood of it. If the file could not be read, all fields but
+// Path may be empty.
 type File struct {
-	Path     string
-	IsExport bool
-	// Columns describes the columns of the file, and which of them are used, in the syntax of
-	// SPENDSYNC_TRACKER_COLUMNS. It is empty if the file was not read.
-	Columns string
-	Rows    string // the first rows as they are stored, and how many rows fit
-	// Variable is the value of SPENDSYNC_TRACKER_COLUMNS that would declare the columns of a tracker whose export was
-	// recognized. It is empty if no tracker was, or if columns are declared already.
-	Variable string
+	Path string
+	Heading
+	Rows string // the first rows as they are stored, and how many rows fit
 
 	modified time.Time
 	size     int64
@@ -136,7 +131,11 @@ func (r *reader) take(ctx context.Context) error {
 		r.Payouts, err = rows(ctx, r.Own, schema.PayoutHistory, "FROM payout_row")
 	}
 	r.Refused, failed = rows(ctx, r.Own, schema.RefusedRows, "FROM refused_row")
-	return errors.Join(err, failed, r.findAll(ctx, "", "FROM finding"))
+	findings, wrong := r.db.Texts(ctx, "FROM finding")
+	for _, f := range findings {
+		r.find(f[0], atoi(f[1]), f[2])
+	}
+	return errors.Join(err, failed, wrong)
 }
 
 // EachDay calls a function with each day of the exports and all of its rows, in key order.
@@ -173,15 +172,6 @@ func rows[R any](ctx context.Context, o *Own, t schema.TableOf[R], query string)
 func (r *reader) find(form string, size int, message string) {
 	message = cli.OneLine(strings.ReplaceAll(message, r.db.Dir+string(filepath.Separator), ""))
 	r.Findings = append(r.Findings, manifest.OwnFinding{Note: form, Size: int64(size), Message: message})
-}
-
-// findAll runs a query whose rows are findings, and adds them. The parameter of is put before each message.
-func (r *reader) findAll(ctx context.Context, of, query string) error {
-	all, err := r.db.Texts(ctx, query)
-	for _, f := range all {
-		r.find(f[0], atoi(f[1]), of+f[2])
-	}
-	return err
 }
 
 // tell passes the declared columns and what is known of the account to the scratch database, as SQL variables and

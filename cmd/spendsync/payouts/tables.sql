@@ -29,6 +29,8 @@ CREATE TEMP TABLE line(file INTEGER, is_export BOOLEAN, n BIGINT, state UBIGINT,
 CREATE TEMP VIEW judged AS FROM line WHERE file = getvariable('file');
 
 CREATE TEMP TABLE set_aside(file INTEGER, n BIGINT, day DATE, why VARCHAR, raw VARCHAR);
+-- What is wrong with files that are taken, with the form and size of what can be accepted.
+CREATE TEMP TABLE file_finding(form VARCHAR, size BIGINT, message VARCHAR);
 CREATE TEMP TABLE file(file INTEGER, path VARCHAR, unit VARCHAR, name VARCHAR AS (parse_filename(path)));
 
 -- What the service counts, of a campaign and a day.

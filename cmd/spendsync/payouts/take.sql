@@ -57,6 +57,8 @@ FROM set_aside;
 
 -- What is wrong with the files together, with the form and size of what can be accepted.
 CREATE TEMP VIEW finding AS
+FROM file_finding
+UNION ALL
 SELECT '' AS form, 0 AS size, string_agg(text, '; ') AS message FROM (FROM payout_wrong LIMIT 20) HAVING count(*) > 0
 UNION ALL
 SELECT 'payouts.unknown-campaign', count(*), string_agg(why, '; ' ORDER BY why) || ': these payouts count for nothing'

@@ -43,6 +43,7 @@ SELECT CASE WHEN refused > 0 THEN first_cause
     WHEN NOT getvariable('is_export') AND mine = 0 THEN 'there is a heading and no line; a file without payouts ends '
         || 'none: to end one, give it a last day (to), or remove its line'
     WHEN NOT getvariable('is_export') THEN NULL
+    WHEN cut IS NOT NULL THEN cut || ', and is the last one: the file may be cut'
     WHEN NOT EXISTS (FROM known WHERE kind = 'campaign')
         THEN 'the account has no campaign yet with which its rows could be compared'
     WHEN mine + unsourced = 0 AND others > 0
@@ -61,7 +62,8 @@ SELECT CASE WHEN refused > 0 THEN first_cause
         || if(lost > 0.05 * revenue, ', with ' || brief(lost) || ' of its revenue of ' || brief(revenue), '')
     ELSE coalesce((SELECT text FROM twice), (SELECT day || ' has more than 500000 rows, which is the limit' FROM judged
         WHERE class IN ('fit', 'unknown') GROUP BY day HAVING count(*) > 500000 LIMIT 1)) END AS why
-FROM (SELECT *, (SELECT text FROM cause LIMIT 1) AS first_cause FROM tally);
+FROM (SELECT *, (SELECT text FROM cause LIMIT 1) AS first_cause, (SELECT getvariable('unit') || ' ' || n || ': ' || why
+    FROM judged WHERE n = (SELECT max(n) FROM raw) AND day IS NOT NULL AND why LIKE 'it has fewer%') AS cut FROM tally);
 
 -- What is wrong with an export that is taken, with its form and size in percent.
 CREATE OR REPLACE TEMP VIEW odd AS
@@ -98,8 +100,8 @@ SELECT 'the first rows are stored as ' || coalesce((SELECT string_agg(text, ' an
 
 -- The verdict in words. Rows that are not taken leave line.
 CREATE OR REPLACE TEMP TABLE decided AS SELECT why, rows FROM verdict, shown_rows;
-CREATE OR REPLACE TEMP TABLE file_finding AS
-SELECT odd.* FROM odd, decided WHERE why IS NULL AND getvariable('is_export');
+INSERT INTO file_finding SELECT form, size, path || ': ' || message FROM odd, decided, file
+WHERE why IS NULL AND getvariable('is_export') AND file = getvariable('file');
 INSERT INTO set_aside SELECT file, n, day, judged.why, raw FROM judged, decided
 WHERE decided.why IS NULL AND class = 'unread' ORDER BY n LIMIT 50;
 DELETE FROM line USING decided
