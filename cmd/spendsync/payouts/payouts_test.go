@@ -32,11 +32,11 @@ type got struct {
 	lost []int // for each day, the number of rows that only older files have
 }
 
-// said returns the texts of all findings.
+// said returns the notes and texts of all findings.
 func (g got) said() string {
 	var all []string
 	for _, f := range g.Findings {
-		all = append(all, f.Message)
+		all = append(all, strings.TrimSpace(f.Note+" "+f.Message))
 	}
 	return strings.Join(all, "\n")
 }

@@ -77,7 +77,8 @@ FROM tally WHERE unsourced > 0
 UNION ALL
 SELECT 'remark', 0, 'not declared, and so not read: ' || undeclared FROM undeclared WHERE undeclared IS NOT NULL
 UNION ALL
-SELECT 'remark', 0, title(name) || if(numbers = 0, 'no row has a number: it is empty, or has formulas without results',
+SELECT if(name = 'amount' AND numbers = 0 AND lacking > 0, 'tracker.no-revenue', 'remark'), 0,
+    title(name) || if(numbers = 0, 'no row has a number: it is empty, or has formulas without results',
     lacking || ' rows with conversions have no amount, which is unknown there')
 FROM (SELECT unnest(['clicks', 'conversions', 'approved', 'held', 'refused', 'amount']) AS name, unnest([count(clicks),
         count(conversions), count(approved), count(held), count(refused), count(amount)]) AS numbers,
