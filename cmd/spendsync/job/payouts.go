@@ -21,8 +21,8 @@ import (
 // ReadOwn returns nil.
 type ReadOwn func(ctx context.Context, campaigns map[string]bool, last string) (*payouts.Own, error)
 
-// heldNote is the prefix of a note's name. The note states that an export would lose rows or revenue of a stored day, so
-// the stored day was kept.
+// heldNote is the prefix of a note's name. The note states that an export would lose rows or revenue of a stored
+// day, so the stored day was kept.
 const heldNote = "tracker.held."
 
 // ownRun is a run that reads the operator's own files.

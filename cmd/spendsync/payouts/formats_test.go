@@ -284,7 +284,8 @@ var samples = map[string]sample{
 		finding: "it is damaged"},
 	"other/cut parquet": {content: "PAR1\x15\x04\x15", finding: "Parquet is damaged"},
 	"other/cut in the last line": {content: head + good + "2026-11-25,C2000000004,S1005,15",
-		finding: "line 3: it has fewer values than the 6 columns of the heading, and is the last one: the file may be cut"},
+		finding: "line 3: it has fewer values than the 6 columns of the heading, and is the last one: the file may " +
+			"be cut"},
 	"other/cut within a quote": {content: head + good + "2026-11-25,C2000000004,\"S10",
 		finding: "line 3: it has fewer values than the 6 columns of the heading, and is the last one"},
 	"other/cut below many lines": {content: head + manyRows(40) + "2026-10-31,C2000000004,S1005,15",
