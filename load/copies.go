@@ -101,7 +101,7 @@ func (c copies) runs(part runsFile, runs []schema.Run) error {
 func (c copies) ledgerRuns(part runsFile) (runs []schema.Run, err error) {
 	for _, path := range slices.Sorted(maps.Keys(c.n.next.Accounts[part.account].Ledger)) {
 		dir, name := c.n.files.whereIs(path)
-		rows, _, err := manifest.ReadLedger(c.n.store.opts.disk, dir, name, 0)
+		rows, _, err := manifest.ReadLedger(c.n.store.opts.disk, dir, name, 0, manifest.ToEnd)
 		if err != nil {
 			return nil, err
 		}

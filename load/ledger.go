@@ -83,7 +83,7 @@ func (n *generation) readLedgers() error {
 	var refused []schema.RefusedRow
 	for _, path := range paths {
 		published := account.Ledger[path]
-		rows, size, err := manifest.ReadLedger(disk, dir, path, published)
+		rows, size, err := manifest.ReadLedger(disk, dir, path, published, manifest.ToEnd)
 		if err == nil {
 			err = manifest.CheckLedgerSize(path, size, published)
 		}
@@ -191,7 +191,7 @@ func (n *generation) wholeLedgers() (all manifest.LedgerRows, err error) {
 				a.LedgerSHA256[path]); err != nil {
 				return all, err
 			}
-			rows, err := manifest.ReadPublished(n.store.opts.disk, dir, name, a.Ledger[path])
+			rows, _, err := manifest.ReadLedger(n.store.opts.disk, dir, name, 0, a.Ledger[path])
 			if err != nil {
 				return all, err
 			}

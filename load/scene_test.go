@@ -465,7 +465,7 @@ func whole(t testing.TB, dir string) string {
 	for path, n := range m.Accounts["acme"].Ledger {
 		err := manifest.CheckLedger(durable.OS, dir, path, n, m.Accounts["acme"].LedgerSHA256[path])
 		if err == nil {
-			err = manifest.ReadableLedger(durable.OS, dir, path)
+			_, _, err = manifest.ReadLedger(durable.OS, dir, path, 0, manifest.ToEnd)
 		}
 		if err != nil {
 			t.Errorf("generation %d: %v", m.Generation, err)

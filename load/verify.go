@@ -207,7 +207,8 @@ func (v *verifier) ledger(a *manifest.Account, path string, size int64) error {
 	if err := manifest.CheckLedger(v.opts.disk, v.dir, path, size, a.LedgerSHA256[path]); err != nil {
 		return err
 	}
-	return manifest.ReadableLedger(v.opts.disk, v.dir, path)
+	_, _, err := manifest.ReadLedger(v.opts.disk, v.dir, path, 0, manifest.ToEnd)
+	return err
 }
 
 func (v *verifier) file(account string, a *manifest.Account, path string, info *manifest.File) error {

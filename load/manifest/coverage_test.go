@@ -94,7 +94,7 @@ func TestLedger(t *testing.T) {
 		}
 		path := "ledger/account=acme/" + month + ".jsonl"
 		write(t, filepath.Join(dir, path), b)
-		got, size, err := ReadLedger(durable.OS, dir, path, 0)
+		got, size, err := ReadLedger(durable.OS, dir, path, 0, ToEnd)
 		if err != nil || size != int64(len(b)) || !slices.Equal(got.Runs, rows.Runs) ||
 			!slices.Equal(got.Steps, rows.Steps) || len(got.Lost) != len(rows.Lost) {
 			t.Errorf("%s: %+v, %v", month, got, err)

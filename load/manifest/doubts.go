@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -117,9 +118,5 @@ func percent(part, total int64) int64 {
 	if total <= 0 {
 		return 100
 	}
-	const most = 1 << 56
-	for part > most/100 || total > most/100 {
-		part, total = part/100, total/100
-	}
-	return (part*100 + total - 1) / total
+	return int64(math.Ceil(100 * float64(part) / float64(total)))
 }

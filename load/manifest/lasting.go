@@ -37,8 +37,7 @@ type sighted[R any] interface {
 	SightingPtr() *schema.Sighting
 }
 
-// factsAfter returns the facts after a run, oldest first and at most maxFacts, and the number of further facts. A run
-// that publishes twice counts once in Sighting.Runs.
+// factsAfter returns the facts after a run, oldest first and at most maxFacts, and the number of further facts.
 func factsAfter[R any, P sighted[R]](stored []R, sightings *Sightings[R], run Head, key func(*R) string) (
 	facts []R, more int64) {
 	storedByKey := map[string]*R{}
@@ -55,10 +54,7 @@ func factsAfter[R any, P sighted[R]](stored []R, sightings *Sightings[R], run He
 		*s = schema.Sighting{FirstSeenAt: run.PublishedAt, LastSeenAt: run.PublishedAt, Runs: 1, RunID: run.RunID}
 		if before := storedByKey[key(&row)]; before != nil {
 			f := P(before).SightingPtr()
-			s.FirstSeenAt, s.Runs = f.FirstSeenAt, f.Runs
-			if f.RunID != run.RunID {
-				s.Runs++
-			}
+			s.FirstSeenAt, s.Runs = f.FirstSeenAt, f.Runs+1
 		}
 		facts = append(facts, row)
 	}
@@ -123,7 +119,8 @@ func (a *LastingFacts) UnreadRows(account string) []schema.EntityRead {
 	rows := slices.Clone(a.Unread)
 	if n := a.MoreFacts[schema.EntityReads.Name]; n > 0 {
 		rows = append(rows, schema.EntityRead{AccountID: account, ReadState: "more",
-			Message: schema.Some(fmt.Sprintf("%d more lines, which are not listed", n)), Sighting: newest(rows)})
+			Message:  schema.Some(fmt.Sprintf("%d more lines, which are not listed", n)),
+			Sighting: rows[len(rows)-1].Sighting})
 	}
 	return rows
 }
@@ -134,15 +131,7 @@ func (a *LastingFacts) RefusedRows(account string) []schema.RefusedRow {
 	rows := slices.Clone(a.Refused)
 	if n := a.MoreFacts[schema.RefusedRows.Name]; n > 0 {
 		rows = append(rows, schema.RefusedRow{AccountID: account, Stream: "more", ReportDate: rows[0].ReportDate,
-			Reason: fmt.Sprintf("%d more rows, which are not listed", n), Sighting: newest(rows)})
+			Reason: fmt.Sprintf("%d more rows, which are not listed", n), Sighting: rows[len(rows)-1].Sighting})
 	}
 	return rows
-}
-
-// newest returns the sighting of the last row, or an empty sighting if there are no rows.
-func newest[R any, P sighted[R]](rows []R) schema.Sighting {
-	if len(rows) == 0 {
-		return schema.Sighting{}
-	}
-	return *P(&rows[len(rows)-1]).SightingPtr()
 }

@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"iter"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,9 +28,6 @@ type ledgerLine struct {
 	Lost    *ReportedLost      `json:"reported_lost,omitempty"`
 	Refused *schema.RefusedRow `json:"refused_row,omitempty"`
 }
-
-// isEvent reports whether the line belongs in a ledger of this version.
-func (l *ledgerLine) isEvent() bool { return l.Run != nil || l.Step != nil || l.Lost != nil }
 
 // ReportedLost records that a run ended with the exit code for these lost days.
 type ReportedLost struct {
@@ -66,52 +65,35 @@ func EncodeLedger(rows LedgerRows) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	var lines []ledgerLine
+	var err error
+	encode := func(l ledgerLine) { err = errors.Join(err, e.Encode(l)) }
 	for i := range rows.Steps {
-		lines = append(lines, ledgerLine{Step: &rows.Steps[i]})
+		encode(ledgerLine{Step: &rows.Steps[i]})
 	}
 	for i := range rows.Runs {
-		lines = append(lines, ledgerLine{Run: &rows.Runs[i]})
+		encode(ledgerLine{Run: &rows.Runs[i]})
 	}
 	for i := range rows.Lost {
-		lines = append(lines, ledgerLine{Lost: &rows.Lost[i]})
+		encode(ledgerLine{Lost: &rows.Lost[i]})
 	}
-	for i := range lines {
-		if err := e.Encode(lines[i]); err != nil {
-			return nil, err
-		}
-	}
-	return b.Bytes(), nil
+	return b.Bytes(), err
 }
 
 // linesOf yields the lines of a ledger. A line is valid only until the next iteration.
 func linesOf(path string, r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		lines := bufio.NewReaderSize(r, 1<<16)
-		var long []byte
-		for {
-			line, err := lines.ReadSlice('\n')
-			if errors.Is(err, bufio.ErrBufferFull) {
-				if long = append(long, line...); len(long) > durable.MaxText {
-					yield(nil, durable.Damaged(path, RepairLost, "it has a line of more than %d bytes",
-						durable.MaxText))
-					return
-				}
-				continue
-			}
-			if len(long) > 0 {
-				line, long = append(long, line...), long[:0]
-			}
-			if len(line) > 0 && !yield(line, nil) {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(make([]byte, 1<<16), durable.MaxText)
+		for lines.Scan() {
+			if !yield(lines.Bytes(), nil) {
 				return
 			}
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
-				yield(nil, durable.Storage(err))
-				return
-			}
+		}
+		switch err := lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			yield(nil, durable.Damaged(path, RepairLost, "it has a line of more than %d bytes", durable.MaxText))
+		case err != nil:
+			yield(nil, durable.Storage(err))
 		}
 	}
 }
@@ -145,37 +127,20 @@ func DecodeLedger(path string, r io.Reader) (rows LedgerRows, err error) {
 	return rows, err
 }
 
-// ReadLedger decodes the lines of a ledger file from the byte offset from, and returns the size of the file. A missing
+// ReadLedger decodes the lines of a ledger file between two byte offsets, and returns the size of the file. A missing
 // file counts as empty. Besides the result, only one line is in memory, because a ledger may be large.
-func ReadLedger(d durable.Disk, dir, path string, from int64) (rows LedgerRows, size int64, err error) {
+func ReadLedger(d durable.Disk, dir, path string, from, to int64) (rows LedgerRows, size int64, err error) {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil || f == nil {
 		return rows, size, err
 	}
 	defer f.Close()
-	rows, err = DecodeLedger(path, io.NewSectionReader(f, from, max(0, size-from)))
+	rows, err = DecodeLedger(path, io.NewSectionReader(f, from, max(0, min(size, to)-from)))
 	return rows, size, err
 }
 
-// ReadableLedger returns an error if a line of a ledger file cannot be decoded.
-func ReadableLedger(d durable.Disk, dir, path string) error {
-	f, size, err := openLedger(d, dir, path)
-	if err != nil || f == nil {
-		return err
-	}
-	defer f.Close()
-	return eachLine(path, io.NewSectionReader(f, 0, size), func([]byte, *ledgerLine) error { return nil })
-}
-
-// ReadPublished decodes the lines in the published part of a ledger file. published is the size of that part in bytes.
-func ReadPublished(d durable.Disk, dir, path string, published int64) (rows LedgerRows, err error) {
-	f, _, err := openLedger(d, dir, path)
-	if err != nil || f == nil {
-		return rows, err
-	}
-	defer f.Close()
-	return DecodeLedger(path, io.NewSectionReader(f, 0, published))
-}
+// ToEnd is the offset to that makes [ReadLedger] read a file to its end.
+const ToEnd = math.MaxInt64
 
 // openLedger opens a ledger file and returns its size. If the file is missing or empty, f is nil.
 func openLedger(d durable.Disk, dir, path string) (f durable.File, size int64, err error) {
@@ -270,22 +235,11 @@ func EventsOf(d durable.Disk, dir, path, to string) (refused map[schema.Date][]s
 	if err != nil {
 		return nil, err
 	}
-	if refused, err = copyEvents(path, f, w); err != nil {
-		w.Abort()
-		return nil, err
-	}
-	_, _, err = w.Finish()
-	return refused, err
-}
-
-func copyEvents(path string, f io.Reader, to io.Writer) (refused map[schema.Date][]schema.RefusedRow, err error) {
 	refused = map[schema.Date][]schema.RefusedRow{}
-	out := bufio.NewWriterSize(to, 1<<16)
+	out := bufio.NewWriterSize(w, 1<<16)
 	err = eachLine(path, f, func(line []byte, l *ledgerLine) error {
-		if l.isEvent() {
-			if _, err := out.Write(line); err != nil {
-				return err
-			}
+		if l.Run != nil || l.Step != nil || l.Lost != nil {
+			fmt.Fprintf(out, "%s\n", line) // an error is returned by Flush, too
 		}
 		if r := l.Refused; r != nil {
 			day := refused[r.ReportDate]
@@ -298,7 +252,12 @@ func copyEvents(path string, f io.Reader, to io.Writer) (refused map[schema.Date
 		}
 		return nil
 	})
-	return refused, errors.Join(err, out.Flush())
+	if err = errors.Join(err, out.Flush()); err != nil {
+		w.Abort()
+		return nil, err
+	}
+	_, _, err = w.Finish()
+	return refused, err
 }
 
 // LedgerFiles returns the account's ledger files, oldest first.
@@ -326,7 +285,7 @@ func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run,
 	}
 	seen := map[string]bool{}
 	for _, rel := range slices.Backward(files) {
-		rows, _, err := ReadLedger(durable.OS, dir, rel, 0)
+		rows, _, err := ReadLedger(durable.OS, dir, rel, 0, ToEnd)
 		if err != nil {
 			return nil, err
 		}

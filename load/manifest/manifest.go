@@ -263,9 +263,9 @@ func New() *Manifest {
 		Accounts: map[string]*Account{}}
 }
 
-// fill creates the maps that are missing in the JSON of an account, and drops the fields of older versions.
-func (a *Account) fill() {
-	a.Ask = nil
+// upgrade drops the fields of older versions, and sets the fields that older versions lacked.
+func (a *Account) upgrade() {
+	a.Ask, a.UndescribedKeys, a.SettledUnclear = nil, nil, nil
 	for _, day := range a.Days {
 		if day != nil {
 			day.retired = retired{}
@@ -273,28 +273,6 @@ func (a *Account) fill() {
 	}
 	for i := range a.Notes {
 		a.Notes[i].ByHand, a.Notes[i].Evidence = nil, nil
-	}
-	if a.Days == nil {
-		a.Days = map[schema.Date]*Day{}
-	}
-	if a.Files == nil {
-		a.Files = map[string]*File{}
-	}
-	if a.Memory == nil {
-		a.Memory = map[string]history.Memory{}
-	}
-	if a.Ledger == nil {
-		a.Ledger = map[string]int64{}
-	}
-	if a.LedgerSHA256 == nil {
-		a.LedgerSHA256 = map[string]string{}
-	}
-	if a.Waiting == nil {
-		a.Waiting = map[schema.Date]string{}
-	}
-	a.UndescribedKeys, a.SettledUnclear = nil, nil
-	if a.MoreFacts == nil {
-		a.MoreFacts = map[string]int64{}
 	}
 	for i := range a.Unknown { // version 11 of the tables did not count the runs that saw a field
 		if u := &a.Unknown[i]; u.Runs == 0 {
@@ -410,7 +388,7 @@ func (a *Account) ByOlderRules(day schema.Date) bool {
 
 // NewAccount returns an empty account whose first day is since.
 func NewAccount(since schema.Date) *Account {
-	a := &Account{Since: since}
-	a.fill()
-	return a
+	return &Account{Since: since, Days: map[schema.Date]*Day{}, Files: map[string]*File{},
+		Ledger: map[string]int64{}, LedgerSHA256: map[string]string{}, Memory: map[string]history.Memory{},
+		Waiting: map[schema.Date]string{}, LastingFacts: LastingFacts{MoreFacts: map[string]int64{}}}
 }

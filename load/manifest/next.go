@@ -19,9 +19,8 @@ type Change struct {
 	Unknown []schema.UnknownField         // [Next] sets the schema.Sighting of each field
 	Unread  *Sightings[schema.EntityRead] // nil: unchanged
 	Refused *Sightings[schema.RefusedRow] // nil: unchanged
-	Asked   bool                          // the run asked the service for days, so Reach replaces the account's Reach
 	Waiting map[schema.Date]string        // by day; an empty text removes the entry
-	Reach   int
+	Reach   *int                          // nil: unchanged
 	// Seen are the differences that the run has seen, by the names of their notes. It lacks the differences of stored
 	// days, because Days contains these. Nil means that the run has not looked for differences.
 	Seen  map[string]Note
@@ -84,8 +83,8 @@ func (a *Account) apply(c Change) {
 	if c.Settled != nil {
 		a.Settled, a.SettledTables = c.Settled, settingsTables()
 	}
-	if c.Asked {
-		a.Reach = c.Reach
+	if c.Reach != nil {
+		a.Reach = *c.Reach
 	}
 	for day, waiting := range c.Waiting {
 		if a.Waiting[day] = waiting; waiting == "" {

@@ -114,14 +114,13 @@ func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes
 }
 
 // TakingBack returns the notes after taking back the acceptance of name, and a sentence about the change. ok is false
-// if name was not accepted. The unused parameters make TakingBack interchangeable with [Account.Accepting].
-func (a *Account) TakingBack(name string, _ schema.Instant, _ string) (notes Notes, text string, ok bool) {
-	n := a.Notes.named(name)
+// if name was not accepted.
+func (a *Account) TakingBack(name string) (notes Notes, text string, ok bool) {
+	notes = slices.Clone(a.Notes)
+	n := notes.named(name)
 	if n == nil || n.Accepted == nil && n.Decision == "" {
 		return nil, "", false
 	}
-	notes = slices.Clone(a.Notes)
-	n = notes.named(name)
 	n.Accepted, n.Decision = nil, ""
 	return notes, "took " + name + " back: it ends runs with exit 4 again", true
 }
@@ -146,7 +145,7 @@ func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []strin
 }
 
 // see returns the notes after a run. seen are the differences that the run has seen, by name, or nil if the run has not
-// looked. Differences of the stored days are added to seen. A run that publishes twice counts once.
+// looked. Differences of the stored days are added to seen.
 func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Notes {
 	isRun, all := seen != nil, a.dayNotes()
 	maps.Copy(all, seen)
@@ -163,7 +162,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 		n.Name, n.Runs, n.FirstSeenAt, n.LastSeenAt, n.RunID = name, 1, at, at, runID
 		if before := a.Notes.named(name); before != nil {
 			n.Runs, n.FirstSeenAt, n.Accepted = before.Runs, before.FirstSeenAt, before.Accepted
-			if isRun && before.RunID != runID {
+			if isRun {
 				n.Runs++
 			}
 			if before.Decision == schema.NoteAccepted {

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"iter"
@@ -13,26 +14,12 @@ import (
 )
 
 const (
-	// maxUnpacked bounds the decompressed size of any reply, whatever size is recorded.
+	// maxUnpacked bounds the decompressed size of a reply. Replies that were stored before [File.Unpacked] existed have
+	// no smaller bound.
 	maxUnpacked = 1 << 30
-	// maxRow and freeUnpacked bound the decompressed size of replies for which no size is recorded, because they were
-	// stored before [File.Unpacked] existed. A row of the report takes about 300 bytes.
-	maxRow       = 64 << 10
-	freeUnpacked = 1 << 20
 	// maxWindow bounds the memory of a decoder, not counting its result. Our encoders use windows of up to 8 MiB.
 	maxWindow = 64 << 20
 )
-
-// mostUnpacked returns the maximum decompressed size of a reply.
-func (f *File) mostUnpacked() int64 {
-	switch {
-	case f.Unpacked > 0:
-		return min(f.Unpacked, maxUnpacked)
-	case f.Kind == KindRaw && f.Rows > 0 && f.Rows < maxUnpacked/maxRow:
-		return freeUnpacked + f.Rows*maxRow
-	}
-	return maxUnpacked
-}
 
 // newUnpacker returns a decoder for stored replies.
 func newUnpacker() (*zstd.Decoder, error) {
@@ -72,7 +59,7 @@ func rawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder,
 	if err := dec.Reset(bytes.NewReader(packed)); err != nil {
 		return nil, err
 	}
-	limit := info.mostUnpacked()
+	limit := min(cmp.Or(info.Unpacked, maxUnpacked), maxUnpacked)
 	page := bytes.NewBuffer(room)
 	if info.Unpacked > 0 {
 		page.Grow(int(limit) + bytes.MinRead)

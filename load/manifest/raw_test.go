@@ -80,8 +80,6 @@ func TestRawPage_UnpacksNoMoreThanRecorded(t *testing.T) {
 			says: "100 bytes"},
 		"bomb/after one": {content: append(page[:len(page):len(page)], sized...), info: File{Kind: KindRaw,
 			Unpacked: 1 << 20}, most: 16 << 20, says: "1048576 bytes"},
-		"bomb/of an old store": {content: sized, info: File{Kind: KindRaw, Rows: 10}, most: 32 << 20,
-			says: "more than"},
 		"bomb/of replies": {content: unsized, info: File{Kind: KindSettings, Rows: 1, Unpacked: 100}, most: 16 << 20,
 			says: "100 bytes"},
 		"bomb/of a wide window": {content: wide.EncodeAll(make([]byte, 200<<20), nil), info: File{Kind: KindRaw,

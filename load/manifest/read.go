@@ -23,23 +23,21 @@ import (
 func Read(dir string) (*Manifest, error) { return ReadFrom(durable.OS, dir) }
 
 // ReadFrom is [Read] on a given disk.
-func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
-	return read(d, dir, nil, (*Manifest).AccountNames)
-}
+func ReadFrom(d durable.Disk, dir string) (*Manifest, error) { return ReadAccounts(d, dir, nil) }
 
-// ReadAccounts is [ReadFrom], but loads only the named accounts that the manifest has. If the argument cached is still
-// the published manifest, ReadAccounts returns cached, see [ReadRoot].
+// ReadAccounts is [ReadFrom], but loads only the named accounts that the manifest has; all accounts if none is named.
+// If the argument cached is still the published manifest, ReadAccounts returns cached, see [ReadRoot].
 func ReadAccounts(d durable.Disk, dir string, cached *Manifest, accounts ...string) (*Manifest, error) {
-	return read(d, dir, cached, func(*Manifest) []string { return accounts })
-}
-
-func read(d durable.Disk, dir string, cached *Manifest, choose func(*Manifest) []string) (*Manifest, error) {
 	for {
 		m, err := ReadRoot(d, dir, cached)
 		if err != nil {
 			return nil, err
 		}
-		loadErr := m.Load(d, dir, choose(m)...)
+		names := accounts
+		if len(names) == 0 {
+			names = m.AccountNames()
+		}
+		loadErr := m.Load(d, dir, names...)
 		if loadErr == nil {
 			return m, nil
 		}
@@ -140,7 +138,7 @@ func leftOfStore(d durable.Disk, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	newest, err := newestInLedgers(d, dir, files, nil)
+	newest, err := New().newestInLedgers(d, dir, files)
 	return newest.Path, err
 }
 
@@ -150,22 +148,15 @@ var strict = json.JoinOptions(json.RejectUnknownMembers(true), jsontext.AllowInv
 
 // decode decodes an account file after checking its bytes.
 func (p *AccountFile) decode(account string, b []byte) (*Account, error) {
-	if err := p.check(b); err != nil {
-		return nil, err
+	if sha := durable.HashBytes(b); int64(len(b)) != p.Bytes || sha != p.SHA256 {
+		return nil, durable.Damaged(p.Path, durable.RepairBackup, "its bytes are not those that were published")
 	}
-	a := &Account{}
+	a := NewAccount(0)
 	if err := json.Unmarshal(b, a, strict); err != nil {
 		return nil, durable.Damaged(p.Path, durable.RepairBackup, "it is not readable: %v", err)
 	}
-	a.fill()
+	a.upgrade()
 	return a, a.check(account)
-}
-
-func (p *AccountFile) check(b []byte) error {
-	if sha := durable.HashBytes(b); int64(len(b)) != p.Bytes || sha != p.SHA256 {
-		return durable.Damaged(p.Path, durable.RepairBackup, "its bytes are not those that were published")
-	}
-	return nil
 }
 
 // Decode decodes manifest.json.
@@ -208,7 +199,7 @@ func Decode(b []byte) (*Manifest, error) {
 
 var isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// check returns an error if names or paths in a manifest are not as spendsync writes them. The rest of the package
+// check returns an error if a name or path in manifest.json is not as spendsync writes it. The rest of the package
 // relies on this check.
 func (m *Manifest) check() error {
 	for name, p := range m.AccountFiles {
@@ -217,11 +208,6 @@ func (m *Manifest) check() error {
 			return damaged("account %q is not a valid name", name)
 		case p == nil || !isSHA256.MatchString(p.SHA256) || p.Path != accountPath(name, p.SHA256):
 			return damaged("the file of account %s is not named by its content", name)
-		}
-	}
-	for name, a := range m.Accounts {
-		if err := a.check(name); err != nil {
-			return err
 		}
 	}
 	return nil

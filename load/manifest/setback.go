@@ -57,7 +57,7 @@ func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 // Newest reads ledgers whose size differs from the manifest, and account files that the manifest does not name. The
 // argument files has the sizes of the files in the store, by path.
 func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (NewerPart, error) {
-	part, err := newestInLedgers(d, dir, files, m)
+	part, err := m.newestInLedgers(d, dir, files)
 	if err != nil || part.Path != "" {
 		return part, err
 	}
@@ -104,22 +104,15 @@ func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int
 }
 
 // newestInLedgers returns the newest published generation that the ledgers record. If it is not later than the
-// manifest, the result has no path. Without a manifest, when m is nil, any generation is later. Unreadable lines are
-// skipped: they are reported elsewhere.
-func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Manifest) (newest NewerPart, err error) {
-	published := int64(0)
-	if m != nil {
-		published = m.Generation
-	}
+// manifest, the result has no path. Unreadable lines are skipped: they are reported elsewhere.
+func (m *Manifest) newestInLedgers(d durable.Disk, dir string, files map[string]int64) (newest NewerPart, err error) {
 	for path, size := range files {
 		if !ledgerFile.MatchString(path) {
 			continue
 		}
 		covered := int64(0)
-		if m != nil {
-			if a := m.Accounts[accountAt(path)]; a != nil {
-				covered = a.Ledger[path]
-			}
+		if a := m.Accounts[accountAt(path)]; a != nil {
+			covered = a.Ledger[path]
 		}
 		if size == covered {
 			continue
@@ -129,7 +122,7 @@ func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Mani
 			return newest, err
 		}
 		for _, r := range runs {
-			if r.Generation > max(published, newest.Generation) {
+			if r.Generation > max(m.Generation, newest.Generation) {
 				newest = NewerPart{path, r.Generation, r.RunID, r.FinishedAt}
 			}
 		}

@@ -98,7 +98,7 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	seen := r.seenNotes()
 	// A signal ends the reading at once, but it cancels a publication only after the grace period.
 	account := load.StagedChange{Change: manifest.Change{Since: r.since(), First: r.first, Unknown: unknown,
-		Unread: unread, Refused: r.refusedSightings(), Asked: true, Waiting: r.waiting, Seen: seen, Reach: r.reach,
+		Unread: unread, Refused: r.refusedSightings(), Waiting: r.waiting, Seen: seen, Reach: &r.reach,
 		Pinned: r.s.pinned}}
 	if r.s.Own == nil { // no files are configured, so problems of earlier files end
 		account.Own = &manifest.OwnFiles{}

@@ -41,11 +41,10 @@ func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(na
 	error) {
 	return j.repair(ctx, "accept", func(m *offlineRun) (err error) {
 		account, at := m.store.Account(), schema.InstantOf(m.start)
-		accept := account.Accepting
+		notes, text, ok := account.Accepting(name, at, j.RunID)
 		if undo {
-			accept = account.TakingBack
+			notes, text, ok = account.TakingBack(name)
 		}
-		notes, text, ok := accept(name, at, j.RunID)
 		if m.part.Notes, m.accepted = slices.Clone(notes), text; !ok {
 			return unknown(account.Acceptable(at, undo))
 		}
