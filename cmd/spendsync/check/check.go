@@ -42,6 +42,7 @@ type Findings struct {
 const (
 	patience   = 20 * time.Second // for one read from the service, retries included
 	skewNotice = 30 * time.Second
+	keyNotice  = 14 * 24 * time.Hour // before the API key expires, as the service's own warnings
 )
 
 // Options are the inputs of a check.
@@ -157,31 +158,25 @@ func (c *checker) configuration() bool {
 	return true
 }
 
-// clock compares this machine's clock with the clocks of both interfaces, and reports the larger difference.
+// clock compares this machine's clock with the service's clock.
 func (c *checker) clock() {
 	const name, do = "clock", "set this machine's clock by NTP: which day it is in Chicago follows from it"
-	var worst time.Duration
-	dated := false
-	for _, client := range []*extract.Client{c.report, c.api} {
-		if theirs, ok := client.ServiceTime(); ok {
-			dated = true
-			if ahead := c.Now().Sub(theirs); ahead.Abs() > worst.Abs() {
-				worst = ahead
-			}
-		}
+	theirs, dated := c.api.ServiceTime()
+	if !dated {
+		theirs, dated = c.report.ServiceTime()
 	}
-	side := "behind"
-	if worst > 0 {
+	ahead, side := c.Now().Sub(theirs), "behind"
+	if ahead > 0 {
 		side = "ahead of"
 	}
-	found := fmt.Sprintf("%s %s the service's, by its Date header", worst.Abs().Round(time.Second), side)
+	found := fmt.Sprintf("%s %s the service's, by its Date header", ahead.Abs().Round(time.Second), side)
 	switch {
 	case !dated && c.code != exit.OK: // no reply came, and a line above says so
 	case !dated:
 		c.warn(name, do, "the service sends no date to compare with")
-	case worst.Abs() > job.MaxClockOff:
+	case ahead.Abs() > job.MaxClockOff:
 		c.fail(exit.Usage, name, do, "%s", found)
-	case worst.Abs() >= skewNotice:
+	case ahead.Abs() >= skewNotice:
 		c.warn(name, do, "%s; a sync follows the service's", found)
 	default:
 		c.ok(name, "%s", found)
@@ -201,7 +196,7 @@ func (c *checker) key() {
 	case !known || at.IsZero():
 	case left <= 0:
 		c.fail(exit.Auth, name, do, "it expired at %s", at.Format(time.RFC3339))
-	case left < job.KeyNotice:
+	case left < keyNotice:
 		c.warn(name, do, "%s", found)
 	default:
 		c.ok(name, "%s", found)

@@ -44,7 +44,6 @@ var tempers = map[string]temper{
 	"loses":    {absence: 48 * time.Hour},
 	"block":    {absence: 48 * time.Hour},
 	"settings": {event: true},
-	"key":      {event: true},
 }
 
 // state has the open findings of one account, and the messages that are not sent yet. It is stored as a file of
