@@ -48,11 +48,8 @@ type Plan struct {
 // PlanDays returns the days that a run at the instant now must read. The result depends only on this instant, the
 // options and the stored days, so the next run makes up for a missed run. The machine's time zone has no effect.
 func PlanDays(account string, now time.Time, stored *manifest.Account, o PlanOptions) Plan {
-	today := schema.DateOf(now)
-	p := Plan{
-		Account: account, Today: today, Reach: today - schema.ReachDays,
-		Read: []plannedDay{}, Keep: []freshDay{}, Gone: []schema.Date{},
-	}
+	p := newPlan(account, now)
+	today := p.Today
 	doubts := map[schema.Date]string{}
 	for _, c := range stored.Coverage(account, now) {
 		if c.Doubt.V != schema.Accepted && c.PartialWhy.Valid {
@@ -81,10 +78,17 @@ func PlanDays(account string, now time.Time, stored *manifest.Account, o PlanOpt
 	return p
 }
 
+// newPlan returns a plan without days.
+func newPlan(account string, now time.Time) Plan {
+	today := schema.DateOf(now)
+	return Plan{Account: account, Today: today, Reach: today - schema.ReachDays, Read: []plannedDay{},
+		Keep: []freshDay{}, Gone: []schema.Date{}}
+}
+
 // planRange returns the plan of a backfill: all requested days, whatever is stored.
 func planRange(account string, now time.Time, stored *manifest.Account, from, to schema.Date, o PlanOptions) (Plan,
 	error) {
-	p := PlanDays(account, now, &manifest.Account{Days: map[schema.Date]*manifest.Day{}, Since: schema.DateOf(now)}, o)
+	p := newPlan(account, now)
 	switch {
 	case from > to:
 		return p, exit.Advise(exit.Usagef("--from %s is after --to %s", from, to), "give the earlier day to --from")
@@ -94,7 +98,6 @@ func planRange(account string, now time.Time, stored *manifest.Account, from, to
 	case to > p.Today:
 		return p, exit.Usagef("--to %s: today in Chicago is %s", to, p.Today)
 	}
-	p.Read, p.Requests, p.before = nil, 0, nil
 	for d := from; d <= to; d++ {
 		p.add(d, "asked for", stored, o.PageSize)
 	}

@@ -23,13 +23,16 @@ import (
 
 // Rebuild builds warehouse.duckdb, and all other derived files, from the Parquet files and the ledger.
 func (j Job) Rebuild(ctx context.Context) (*Result, error) {
-	return j.repair(ctx, "rebuild", func(*offlineRun) error { return nil })
+	return j.repair(ctx, "rebuild", func(m *repairRun) error {
+		m.did = "warehouse.duckdb is built again from Parquet"
+		return nil
+	})
 }
 
 // Replay decodes the stored replies of the days from first to last again. It publishes the days whose rows then differ
 // from the published rows. It does not contact the service.
 func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, error) {
-	return j.repair(ctx, "replay", func(m *offlineRun) error { return m.replay(ctx, first, last) })
+	return j.repair(ctx, "replay", func(m *repairRun) error { return m.replay(ctx, first, last) })
 }
 
 // Accept accepts the difference that a note describes, so that it no longer makes runs exit with code 4. The note is
@@ -39,13 +42,13 @@ func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, erro
 // function unknown makes from the list of valid names.
 func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(names []string) error) (*Result,
 	error) {
-	return j.repair(ctx, "accept", func(m *offlineRun) (err error) {
+	return j.repair(ctx, "accept", func(m *repairRun) (err error) {
 		account, at := m.store.Account(), schema.InstantOf(m.start)
 		notes, text, ok := account.Accepting(name, at, j.RunID)
 		if undo {
 			notes, text, ok = account.TakingBack(name)
 		}
-		if m.part.Notes, m.accepted = slices.Clone(notes), text; !ok {
+		if m.part.Notes, m.did = notes, text; !ok {
 			return unknown(account.Acceptable(at, undo))
 		}
 		return nil
@@ -61,8 +64,8 @@ type offline struct {
 	part  load.StagedChange // all staged changes except days of the report
 }
 
-// offlineRun is a repair.
-type offlineRun struct {
+// repairRun is a repair.
+type repairRun struct {
 	*offline
 	command string
 	names   func() map[string]string // of campaigns
@@ -72,7 +75,7 @@ type offlineRun struct {
 	unproven                   int           // days whose replies in quarantine still do not prove them
 	released                   []schema.Date // days that their replies in quarantine have proven
 	findings                   []finding
-	accepted                   string // describes what was accepted or taken back; empty: another command
+	did                        string // what the repair did, for the message
 }
 
 // offline opens the store of an account that has been published before, and calls the function work with it.
@@ -110,15 +113,15 @@ func (j Job) openStored(ctx context.Context) (*load.Store, error) {
 
 // repair opens the store, calls the function work, and publishes a generation. Unless a note was accepted, it builds
 // the DuckDB file from nothing.
-func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) error) (res *Result, err error) {
+func (j Job) repair(ctx context.Context, command string, work func(*repairRun) error) (res *Result, err error) {
 	err = j.offline(ctx, func(o *offline) error {
-		m := &offlineRun{offline: o, command: command, names: storedNames(o.store)}
+		m := &repairRun{offline: o, command: command, names: storedNames(o.store)}
 		if err := work(m); err != nil {
 			return err
 		}
 		m.part.Since = ReachFrom(m.start)
 		_, err := m.store.Publish(ctx, load.Publication{Area: m.area, Changes: append(m.days, m.part),
-			Repair: m.accepted == "",
+			Repair: command != "accept",
 			Record: func(o load.Preview) load.RunRecord {
 				res = &Result{Run: m.row(o), Failures: len(m.findings)}
 				return load.RunRecord{Run: res.Run}
@@ -138,22 +141,8 @@ func (j Job) repair(ctx context.Context, command string, work func(*offlineRun) 
 }
 
 // row returns the repair's line in the ledger.
-func (m *offlineRun) row(o load.Preview) schema.Run {
-	text := fmt.Sprintf("published generation %d: warehouse.duckdb is built again from Parquet", o.Generation)
-	switch {
-	case m.accepted != "":
-		text = fmt.Sprintf("published generation %d: %s", o.Generation, m.accepted)
-	case m.command == "replay":
-		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d "+
-			"without replies",
-			o.Generation, cli.Count(m.replayed, "day"), m.changed, m.skipped)
-		if n := len(m.released); n > 0 {
-			text += fmt.Sprintf(", %s proven from quarantine", cli.Count(n, "day"))
-		}
-		if m.unproven > 0 {
-			text += fmt.Sprintf(", %s in quarantine not proven by this version", cli.Count(m.unproven, "day"))
-		}
-	}
+func (m *repairRun) row(o load.Preview) schema.Run {
+	text := fmt.Sprintf("published generation %d: %s", o.Generation, m.did)
 	code := exit.OK
 	var errs []error
 	for _, err := range o.ViewErrors {
@@ -173,14 +162,8 @@ func (m *offlineRun) row(o load.Preview) schema.Run {
 	return row
 }
 
-// note records that a day could not be replayed. The other days are still replayed.
-func (m *offlineRun) note(day schema.Date, err error) {
-	m.findings = append(m.findings, finding{what: "spend " + day.String(), err: err})
-	m.Log.Warn("the day could not be made again", "day", day.String(), "error", err)
-}
-
 // replay decodes the stored replies of all days in a range again, and stages the days that differ.
-func (m *offlineRun) replay(ctx context.Context, first, last schema.Date) error {
+func (m *repairRun) replay(ctx context.Context, first, last schema.Date) error {
 	account := m.store.Account()
 	for _, day := range account.DayList() {
 		if day < first || day > last {
@@ -189,18 +172,28 @@ func (m *offlineRun) replay(ctx context.Context, first, last schema.Date) error 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := m.replayDay(ctx, day, account.Days[day]); err != nil {
-			m.note(day, err)
+		if err := m.replayDay(ctx, day, account.Days[day]); err != nil { // the other days are still replayed
+			m.findings = append(m.findings, finding{what: "spend " + day.String(), err: err})
+			m.Log.Warn("the day could not be made again", "day", day.String(), "error", err)
 		}
 	}
-	return m.replayQuarantine(ctx, first, last)
+	if err := m.replayQuarantine(ctx, first, last); err != nil {
+		return err
+	}
+	m.did = fmt.Sprintf("%s read again from the stored replies, %d changed, %d without replies",
+		cli.Count(m.replayed, "day"), m.changed, m.skipped)
+	if n := len(m.released); n > 0 {
+		m.did += fmt.Sprintf(", %s proven from quarantine", cli.Count(n, "day"))
+	}
+	if m.unproven > 0 {
+		m.did += fmt.Sprintf(", %s in quarantine not proven by this version", cli.Count(m.unproven, "day"))
+	}
+	return nil
 }
-
-var errNoReplies = errors.New("no replies are kept of this day")
 
 // isDamaged reports whether the Parquet file of a published day is damaged. If so, the stored replies are the only copy
 // of the rows.
-func (m *offlineRun) isDamaged(day schema.Date) (bool, error) {
+func (m *repairRun) isDamaged(day schema.Date) (bool, error) {
 	for _, err := range m.store.StoredDay(day) {
 		if errors.Is(err, durable.ErrDamaged) {
 			m.Log.Warn("the stored file is damaged and is made again from the replies", "day", day.String(),
@@ -214,14 +207,14 @@ func (m *offlineRun) isDamaged(day schema.Date) (bool, error) {
 	return false, nil
 }
 
-func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, stored *manifest.Day) error {
+func (m *repairRun) replayDay(ctx context.Context, day schema.Date, stored *manifest.Day) error {
 	damaged, err := m.isDamaged(day)
 	if err != nil {
 		return err
 	}
 	if len(m.store.Account().RawPages(day)) == 0 {
 		if damaged {
-			return fmt.Errorf("the stored file is damaged, and %w: %w", errNoReplies, durable.ErrDamaged)
+			return fmt.Errorf("the stored file is damaged, and no replies are kept of this day: %w", durable.ErrDamaged)
 		}
 		m.skipped++
 		return nil
@@ -255,7 +248,7 @@ func (m *offlineRun) replayDay(ctx context.Context, day schema.Date, stored *man
 }
 
 // decode decodes the stored replies of a day. It returns an error if a row is refused now that was accepted before.
-func (m *offlineRun) decode(day schema.Date, at schema.Instant, stored *manifest.Day,
+func (m *repairRun) decode(day schema.Date, at schema.Instant, stored *manifest.Day,
 	pages iter.Seq2[[]byte, error]) (*dayRead, error) {
 	read := m.newRead(day, at, transform.NewInterner())
 	err := read.AddReplies(stored.Pieces, pages, nil)
@@ -282,7 +275,7 @@ func RowsOfReplies(s *service.Service) load.ReadRaw {
 }
 
 // replayQuarantine stages the days of a range that this version of spendsync can prove by their replies in quarantine.
-func (m *offlineRun) replayQuarantine(ctx context.Context, first, last schema.Date) error {
+func (m *repairRun) replayQuarantine(ctx context.Context, first, last schema.Date) error {
 	days, err := m.store.Quarantine().Days()
 	if err != nil {
 		return err

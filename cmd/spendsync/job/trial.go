@@ -59,9 +59,20 @@ func (j Job) Try(ctx context.Context, synced *StoredAccount) (*Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.addReport(j)
-	t.addKey(j)
-	t.addSettings()
+	if days := t.run.days; days != nil && len(days.days) > 0 {
+		t.addDay(j, days.days[0], days.withheld)
+	}
+	if t.run.key != nil {
+		key := t.run.key.wait()
+		t.Account, t.Me, t.KeyErr = key.who.account, key.who.me, key.err
+		if key.err == nil {
+			t.Listing = key.list.wait().listing
+		}
+	}
+	if s := t.run.settings; s != nil {
+		t.Campaigns, t.Unread = s.campaignsRead(), s.lines
+		t.Unknown = slices.Concat(t.Unknown, s.undescribed)
+	}
 	return t, nil
 }
 
@@ -82,46 +93,19 @@ func (t *Trial) CampaignIDs() map[string]bool {
 	return ids
 }
 
-// addReport adds what the trial has read of the report.
-func (t *Trial) addReport(j Job) {
-	days := t.run.days
-	if days == nil || len(days.days) == 0 {
-		return
-	}
-	d := days.days[0]
+// addDay adds what the trial has read of the report. The parameter withheld is why days are kept out of the store.
+func (t *Trial) addDay(j Job, d *copiedDay, withheld error) {
 	t.Day = triedDay{Step: d.step, Tried: true, Stored: d.isStaged && t.Run.Published}
-	if days.withheld == nil || d.err != days.withheld {
-		t.Day.Err = OfWrongURL(d.err, j.Report, len(t.run.s.storedAccount().Days) > 0)
-	}
-	if d.isUnreachable() {
+	switch {
+	case d.isUnreachable():
 		t.Day.Err = errors.New(d.step.Message.V)
+	case withheld == nil || d.err != withheld:
+		t.Day.Err = OfWrongURL(d.err, j.Report, len(t.run.s.storedAccount().Days) > 0)
 	}
 	if d.read != nil {
 		t.Day.Spend, t.Day.Campaigns = d.read.sums.Spend, d.campaigns
 	}
 	t.Unknown = t.run.unknown
-}
-
-// addKey adds the account and the list of campaigns of the API key.
-func (t *Trial) addKey(j Job) {
-	if t.run.key == nil {
-		return
-	}
-	key := t.run.key.wait()
-	t.Account, t.Me, t.KeyErr = key.who.account, key.who.me, key.err
-	if key.err == nil {
-		t.Listing = key.list.wait().listing
-	}
-}
-
-// addSettings adds what the trial has read of the settings, if it got that far.
-func (t *Trial) addSettings() {
-	if t.run.settings == nil {
-		return
-	}
-	s := t.run.settings
-	t.Campaigns, t.Unread = s.campaignsRead(), s.lines
-	t.Unknown = slices.Concat(t.Unknown, s.undescribed)
 }
 
 // Lists reports whether the key's list contains a campaign.
