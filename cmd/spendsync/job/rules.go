@@ -50,14 +50,13 @@ func rulesIn(read transform.SourceRead) []sourceRule {
 	for i, r := range read.Rules {
 		rules[i] = sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid}
 	}
-	sortRules(rules)
+	slices.SortFunc(rules, compareRules)
 	return rules
 }
 
-func sortRules(rules []sourceRule) {
-	slices.SortFunc(rules, func(a, b sourceRule) int {
-		return cmp.Or(strings.Compare(a.source, b.source), strings.Compare(a.rule, b.rule))
-	})
+// compareRules orders the rules of a campaign as the stored history does.
+func compareRules(a, b sourceRule) int {
+	return cmp.Or(strings.Compare(a.source, b.source), strings.Compare(a.rule, b.rule))
 }
 
 // isRead reports whether this run has read all of a campaign's rules of one kind, for example all blocked sources.
@@ -110,18 +109,9 @@ func (s *settings) forgetRules(campaign string) {
 
 // unionOf returns the rules that are in either of two replies. If a rule is in both, the bid of the second one counts.
 func unionOf(first, second []sourceRule) []sourceRule {
-	all := slices.Clone(second)
-	has := map[[2]string]bool{}
-	for _, r := range second {
-		has[[2]string{r.rule, r.source}] = true
-	}
-	for _, r := range first {
-		if !has[[2]string{r.rule, r.source}] {
-			all = append(all, r)
-		}
-	}
-	sortRules(all)
-	return all
+	all := slices.Concat(second, first)
+	slices.SortStableFunc(all, compareRules)
+	return slices.CompactFunc(all, func(a, b sourceRule) bool { return compareRules(a, b) == 0 })
 }
 
 // differing returns two lists of campaigns: those whose rules differ from the stored rules, sorted, and those that lack
@@ -154,12 +144,9 @@ func (k ruleKind) differing(store *load.Store, s *settings) (differ, lacking []s
 
 // lacksRules reports whether one of the stored rules is missing, although all rules of its kind were read.
 func (c *readCampaign) lacksRules(stored []sourceRule) bool {
-	has := map[[2]string]bool{}
-	for _, r := range c.rules {
-		has[[2]string{r.source, r.rule}] = true
-	}
 	return slices.ContainsFunc(stored, func(r sourceRule) bool {
-		return c.whole[r.rule] && !has[[2]string{r.source, r.rule}]
+		_, isRead := slices.BinarySearchFunc(c.rules, r, compareRules)
+		return c.whole[r.rule] && !isRead
 	})
 }
 
@@ -168,7 +155,6 @@ func (c *readCampaign) lacksRules(stored []sourceRule) bool {
 func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sourceRule] {
 	return func(yield func(string, []sourceRule) bool) {
 		campaign, rules := "", []sourceRule{}
-		isFirst := true
 		for rows, err := range load.StoredColumns(store, schema.SourceRuleHistory, "campaign_id", "source_id", "rule",
 			"is_current", "is_deleted", "bid") {
 			if err != nil {
@@ -177,18 +163,18 @@ func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sou
 			}
 			for i := range rows {
 				r := &rows[i]
-				if isFirst || r.CampaignID != campaign {
-					if !isFirst && !yield(campaign, rules) {
+				if r.CampaignID != campaign {
+					if campaign != "" && !yield(campaign, rules) {
 						return
 					}
-					campaign, rules, isFirst = strings.Clone(r.CampaignID), rules[:0], false
+					campaign, rules = strings.Clone(r.CampaignID), rules[:0]
 				}
 				if r.IsCurrent && !r.IsDeleted {
 					rules = append(rules, sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid})
 				}
 			}
 		}
-		if !isFirst {
+		if campaign != "" {
 			yield(campaign, rules)
 		}
 	}
@@ -259,9 +245,8 @@ func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.S
 	if c == nil || c.rules == nil {
 		return nil
 	}
-	rules := c.rules
-	seen := make([]history.Seen[schema.SourceRule], len(rules))
-	for i, r := range rules {
+	seen := make([]history.Seen[schema.SourceRule], len(c.rules))
+	for i, r := range c.rules {
 		seen[i].Row = schema.SourceRule{AccountID: account, CampaignID: campaign, SourceID: r.source, Rule: r.rule,
 			Bid: r.bid}
 	}
