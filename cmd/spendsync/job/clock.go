@@ -15,8 +15,8 @@ const (
 )
 
 // clock is the time of one run: this machine's clock or, if the two differ by more than followFrom, the service's
-// clock, because the service decides which day is open and which can still be read. The time never goes back, even if
-// this machine's clock is set during the run.
+// clock, because the service decides which day is open and which can still be read. It counts from the start of the run
+// by this machine's monotonic clock, so it does not go back if this machine's clock is set during the run.
 type clock struct {
 	machine func() time.Time
 
@@ -25,7 +25,6 @@ type clock struct {
 	ahead    time.Duration // this machine's clock minus the service's
 	offset   time.Duration // added to this machine's time; 0: use this machine's clock
 	began    time.Time
-	last     time.Time
 	floor    time.Time // when the store was last published; zero: never
 }
 
@@ -34,17 +33,11 @@ func newClock(machine func() time.Time) *clock { return &clock{machine: machine,
 // Now returns the time of the run.
 func (c *clock) Now() time.Time {
 	now := c.at(c.elapsed())
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now.Before(c.last) {
-		now = c.last
-	}
 	// A run cannot start before the last publication, so an earlier time is an error of this machine's clock. If it is
 	// off by more than MaxClockOff, it is not corrected.
 	if now.Before(c.floor) && c.floor.Sub(now) <= MaxClockOff {
-		now = c.floor
+		return c.floor
 	}
-	c.last = now
 	return now
 }
 
@@ -59,20 +52,20 @@ func (c *clock) at(elapsed time.Duration) time.Time {
 	return c.began.Add(elapsed + c.offset)
 }
 
-// observe records the service's current clock. Only the first call counts.
-func (c *clock) observe(service time.Time) (ahead time.Duration) {
+// observe records the service's current clock, and returns how far this machine's clock is ahead. Only the first call
+// counts.
+func (c *clock) observe(service time.Time) (ahead time.Duration, isFirst bool) {
 	machine := c.machine()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.compared {
-		return c.ahead
+		return c.ahead, false
 	}
 	c.compared, c.ahead = true, machine.Sub(service)
 	if c.ahead.Abs() > followFrom {
 		c.offset = -c.ahead
-		c.last = time.Time{} // earlier times came from this machine's clock
 	}
-	return c.ahead
+	return c.ahead, true
 }
 
 // conservative returns t if t's day has begun by both clocks, else the last instant of the day before. So a run counts

@@ -72,9 +72,6 @@ type Result struct {
 	Cause          error // the failure that decided the exit code, or else the first failure; nil: there is none
 }
 
-// defaultSettingsBudget is how long a run may read settings.
-const defaultSettingsBudget = 20 * time.Minute
-
 // session is the state that all phases of a run share.
 type session struct {
 	Job
@@ -133,7 +130,7 @@ func (j Job) begin(ctx context.Context, command string) (*session, error) {
 		c.floor = m.PublishedAt.Time().Add(time.Microsecond)
 	}
 	r := &session{Job: j, command: command, clock: c, start: j.Now(), store: store}
-	r.SettingsBudget = cmp.Or(j.SettingsBudget, defaultSettingsBudget)
+	r.SettingsBudget = cmp.Or(j.SettingsBudget, 20*time.Minute)
 	if r.area, err = store.Begin(j.RunID); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -180,7 +177,8 @@ func (r *session) checkClock(service *extract.Client) error {
 	if !ok {
 		return nil
 	}
-	ahead := r.clock.observe(theirs).Round(time.Second)
+	ahead, isFirst := r.clock.observe(theirs)
+	ahead = ahead.Round(time.Second)
 	where := "ahead of"
 	if ahead < 0 {
 		where = "behind"
@@ -192,16 +190,9 @@ func (r *session) checkClock(service *extract.Client) error {
 			map[bool]string{true: "over that are not", false: "lost that can be read"}[ahead > 0])
 		return exit.Advise(err, "set this machine's clock, for example by NTP, then run it again")
 	}
-	return nil
-}
-
-// warnOfClock logs a warning if the clocks differ.
-func (r *session) warnOfClock() {
-	r.clock.mu.Lock()
-	ahead := r.clock.ahead.Round(time.Second)
-	r.clock.mu.Unlock()
-	if ahead.Abs() > clockWarning {
+	if isFirst && ahead.Abs() > clockWarning {
 		r.Log.Warn("this machine's clock and the service's differ; the run follows the service's",
 			slog.String("ahead", ahead.String()))
 	}
+	return nil
 }

@@ -32,13 +32,10 @@ func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error
 	return j.readAndPublish(ctx, "backfill", false, plan, &run{})
 }
 
-// makePlan decides which days a run reads, from the coverage of an account and the current time.
-type makePlan func(account *manifest.Account, now time.Time) (Plan, error)
-
-// readAndPublish is the common part of a sync, a backfill and a trial: it reads, proves and publishes. The parameter r
-// receives the results.
-func (j Job) readAndPublish(ctx context.Context, command string, withSettings bool, plan makePlan, r *run) (*Result,
-	error) {
+// readAndPublish is the common part of a sync, a backfill and a trial: it reads, proves and publishes. The function
+// plan decides which days to read. The parameter r receives the results.
+func (j Job) readAndPublish(ctx context.Context, command string, withSettings bool,
+	plan func(account *manifest.Account, now time.Time) (Plan, error), r *run) (*Result, error) {
 	s, err := j.begin(ctx, command)
 	if err != nil {
 		return nil, err
@@ -103,7 +100,6 @@ func (s *session) refuse(days *copiedDays) error {
 	if err := s.checkClock(s.Report); err != nil {
 		return err
 	}
-	s.warnOfClock()
 	for _, d := range days.days {
 		if errors.Is(d.err, durable.ErrStorage) {
 			return d.err
