@@ -27,15 +27,19 @@ func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountR
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.settings.findings = append(n.settings.findings, finding{severity: remark,
+		n.settings.findings = append(n.settings.findings, finding{isRemark: true,
 			err: errors.New("the balance and the limits are not stored: the service does not name the account of the " +
 				"API key, and neither does a line account.id of SPENDSYNC_SERVICE_FILE")})
 		return nil
 	}
 	limits, limitsErr := n.s.API.Limits(ctx)
 	if limitsErr != nil {
-		n.fail("account", "limits", "failed", limitsErr)
-		n.noteThatIsNotThere(limitsErr)
+		var notes []string
+		// A person may accept that the service has no limits: no campaign and no number depends on the limits.
+		if e, ok := errors.AsType[*extract.ReadError](limitsErr); ok && (e.Status == 404 || e.Status == 410) {
+			notes = []string{fmt.Sprintf("account.limits.status-%d", e.Status)}
+		}
+		n.fail("account", "limits", "failed", limitsErr, notes...)
 	}
 	balance, balanceErr := n.s.API.Balance(ctx)
 	if balanceErr != nil {
@@ -65,20 +69,4 @@ func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountR
 		j.report()
 	}
 	return a
-}
-
-// noteThatIsNotThere handles a service without an endpoint for limits (404 or 410): it lets a person accept the failed
-// read. No campaign and no number depends on the limits, and no user can add the endpoint.
-func (n *settingsReader) noteThatIsNotThere(err error) {
-	e, ok := errors.AsType[*extract.ReadError](err)
-	if !ok || e.Status != 404 && e.Status != 410 {
-		return
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for i := range n.settings.findings {
-		if f := &n.settings.findings[i]; f.what == "account limits" {
-			f.severity, f.notes = differs, []string{fmt.Sprintf("account.limits.status-%d", e.Status)}
-		}
-	}
 }

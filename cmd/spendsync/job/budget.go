@@ -18,10 +18,6 @@ type budget struct {
 	over  atomic.Bool
 }
 
-func (r *session) newBudget() *budget {
-	return &budget{clock: r.clock, ends: r.clock.elapsed() + r.SettingsBudget, lasts: r.SettingsBudget}
-}
-
 // spent reports whether the budget is used up.
 func (b *budget) spent() bool { return b.over.Load() || b.clock.elapsed() >= b.ends }
 

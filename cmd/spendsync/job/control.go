@@ -19,10 +19,7 @@ type controlTotals struct {
 	days   []plannedDay // oldest first
 	once   sync.Once
 	totals extract.Totals
-	err    error
-
-	mu     sync.Mutex
-	failed error // why the request failed
+	err    error // why the request failed
 }
 
 // all returns the service's totals of the planned days. The first call requests them.
@@ -57,8 +54,11 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 		return nil
 	}
 	totals, err := c.all(ctx)
-	if err != nil {
-		return c.unavailable(ctx, day, read, err)
+	if err != nil && (stored != nil || ctx.Err() != nil || refusesAll(err)) {
+		return fmt.Errorf("the control total: %w", err)
+	} else if err != nil { // a new day is stored without the sum; readDays reports the error
+		read.Control = schema.ControlUnknown
+		return nil
 	}
 	sum, isAsked := totals.ByDay[day]
 	if !totals.Exists || !isAsked {
@@ -68,13 +68,18 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 	if read.matches(store, day, sum, totals.Decimals) && (stored == nil || !read.losesMost(stored)) {
 		return nil
 	}
+	return c.checkAlone(ctx, day, read, totals.Decimals)
+}
+
+// checkAlone compares a read with the service's sum of this day, requested alone. The argument decimals has the number
+// of decimals of the first sum.
+func (c *controlTotals) checkAlone(ctx context.Context, day schema.Date, read *dayRead, decimals int) error {
 	again, err := c.s.Report.ControlTotals(ctx, day, day)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the control total: %w", err)
 	case again.BeyondReach:
-		// Since its pages were read, the day has become too old to be read again, so nothing can confirm that read.
-		return c.unavailable(ctx, day, read, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
+		// Since its pages were read, the day has become too old to be asked for again. The first sum counts.
 	case again.Empty && read.sums.Rows == 0 && read.Control == schema.ControlMatched:
 		// The day has no rows, so neither answer has a line for it.
 	case !again.Exists: // no sum is not a sum of 0
@@ -83,7 +88,7 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 			read.Control = schema.ControlNone
 		}
 	default:
-		read.matches(store, day, again.ByDay[day], max(totals.Decimals, again.Decimals))
+		read.matches(c.s.store, day, again.ByDay[day], max(decimals, again.Decimals))
 	}
 	return nil
 }
@@ -120,19 +125,4 @@ func (read *dayRead) decimals() (most int) {
 func (read *dayRead) storedClicks(stored *manifest.Day) schema.Null[int64] {
 	sum := stored.Sums.Clicks
 	return schema.Null[int64]{V: sum.V, Valid: !stored.HasUnread("clicks") && (sum.Valid || !read.NoClicks)}
-}
-
-// unavailable decides about a day if its pages could be read, but the service's sums could not be read. A stored day
-// stays unchanged. A new day is stored without a sum, and the run reports the failure.
-func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *dayRead, err error) error {
-	r := c.s
-	err = fmt.Errorf("the control total: %w", err)
-	if ctx.Err() != nil || refusesAll(err) || r.store.Account().Days[day] != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failed = cmp.Or(c.failed, err)
-	read.Control = schema.ControlUnknown
-	return nil
 }

@@ -37,9 +37,6 @@ type dayWork struct {
 	intern   *transform.Interner
 	replies  *load.Replies
 	ids      campaignIDs
-	// isEmptied means that a read had no delivery although delivery is stored.
-	isEmptied bool
-	waiting   string // see [copiedDay]
 }
 
 // acquire waits until there is room for a day with the given number of rows. A second read of the day uses the room
@@ -66,18 +63,18 @@ func (w *dayWork) release() {
 
 // prove reads a day until a read is proven: at most three times and then, if the day has several pages, campaign by
 // campaign. It also checks that the proven read may replace the stored day. The replies of the last read stay staged.
-func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, step *schema.Step) (*dayRead, error) {
-	account := r.s.store.Account()
+func (r *dayReader) prove(ctx context.Context, c *copiedDay, work *dayWork) (*dayRead, error) {
+	account, day, step := r.s.store.Account(), c.Day, &c.step
 	with := comparison{day: day, stored: account.Days[day], waiting: account.Waiting[day], service: r.s.Service}
 	for {
 		step.Attempts++
 		read, err := r.readDay(ctx, day, work)
 		if err == nil {
-			work.isEmptied = work.isEmptied || with.stored != nil && with.stored.Sums.HasDelivery() && read.isSilent()
+			c.isEmptied = c.isEmptied || with.stored != nil && with.stored.Sums.HasDelivery() && read.isSilent()
 			err = read.checkProof(with)
 		}
 		if err == nil {
-			work.waiting, err = read.mayReplace(with)
+			c.waiting, err = read.mayReplace(with)
 			return read, err
 		}
 		unproven, isUnproven := errors.AsType[*extract.UnprovenError](err)
@@ -93,7 +90,7 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 			return nil, err
 		default:
 			work.ids.add(read.Rows)
-			return r.lastReading(ctx, with, read, err, work, step)
+			return r.lastReading(ctx, c, with, read, err, work)
 		}
 	}
 }
@@ -101,10 +98,10 @@ func (r *dayReader) prove(ctx context.Context, day schema.Date, work *dayWork, s
 // lastReading reads a day campaign by campaign. The argument whole is the last read of the entire day, and why is the
 // reason why it is not proven. If reading by campaign proves nothing either, only the replies of whole stay staged.
 func (r *dayReader) lastReading(
-	ctx context.Context, with comparison, whole *dayRead, why error, work *dayWork, step *schema.Step,
+	ctx context.Context, c *copiedDay, with comparison, whole *dayRead, why error, work *dayWork,
 ) (*dayRead, error) {
 	r.s.Log.Info("the day is not proven; it is read campaign by campaign", "day", with.day.String(), "error", why)
-	step.Attempts++
+	c.step.Attempts++
 	read, err := r.byCampaign(ctx, with, whole, work)
 	if err == nil {
 		err = read.checkProof(with)
@@ -120,7 +117,7 @@ func (r *dayReader) lastReading(
 	if err := work.replies.DropPages(1, whole.Pages+1); err != nil {
 		return nil, err
 	}
-	work.waiting, err = read.mayReplace(with)
+	c.waiting, err = read.mayReplace(with)
 	return read, err
 }
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -96,13 +96,11 @@ func (s *session) readDays(ctx context.Context, key *future[keyProof]) *copiedDa
 		fatal = r.copyBefore(ctx, c)
 	}
 	c.stopped = ctx.Err() != nil
-	c.warnOfFailed(s.Log)
-	if err := cmp.Or(r.totals.failed, c.totals.failed); err != nil {
+	if err := cmp.Or(r.totals.err, c.totals.err); err != nil {
 		c.findings = append(c.findings, finding{what: "control totals", err: err})
 	}
 	if n := len(c.planned) - len(c.days); n > 0 && fatal != nil {
-		c.findings = append(c.findings, finding{what: cli.Count(n, "more day") + " not tried", err: fatal,
-			untried: true})
+		c.findings = append(c.findings, finding{err: fmt.Errorf("%s not tried", cli.Count(n, "more day"))})
 	}
 	return c
 }
@@ -151,19 +149,18 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 		AccountID: r.s.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
 		StartedAt: schema.InstantOf(r.s.Now()), RunID: r.s.RunID,
 	}}
-	work := dayWork{inFlight: r.inFlight, replies: replies, intern: transform.NewInterner()}
+	work := dayWork{inFlight: r.inFlight, replies: replies, intern: transform.NewInterner(),
+		ids: campaignIDs{}}
 	defer work.release()
 	defer r.bar.Step()
-	c.read, c.err = r.prove(ctx, d.Day, &work, &c.step)
+	c.read, c.err = r.prove(ctx, c, &work)
 	if c.err == nil {
 		c.put, c.err = replies.Stage(ctx, load.DayRead{ReadAt: c.read.at, ReadOutcome: c.read.ReadOutcome,
 			Names: func() map[string]string { return r.s.labels().names }}, c.read.day)
 	}
-	c.waiting = work.waiting
-	c.step.FinishedAt = schema.InstantOf(r.s.Now())
+	c.isEmptied, c.step.FinishedAt = c.isEmptied && c.err != nil, schema.InstantOf(r.s.Now())
 	if c.err != nil {
-		c.isEmptied = work.isEmptied
-		c.hasNoReport = replies.Count() == 0 && isNoReport(c.err)
+		c.hasNoReport = replies.Count() == 0 && hasStatus(c.err, 404, 410, 204)
 		c.isQuarantined = r.quarantine(ctx, replies, d.Day, c.step.StartedAt, c.err)
 		c.err = errors.Join(c.err, replies.Drop())
 		c.step.Message = schema.Some(c.err.Error())
@@ -173,9 +170,6 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 		// The refusal is an answer about the day, not a failure. What is known of the day decides whether it counts as
 		// lost.
 		c.step.Outcome = "unreachable"
-		if d.Day >= r.s.storedAccount().Since {
-			r.s.Log.Warn("the day has left the reach of the report", "day", c.step.Unit, "error", c.err)
-		}
 		c.err = nil
 	case c.err != nil:
 		c.step.Outcome = "failed"
@@ -192,38 +186,20 @@ func (r *dayReader) copyDay(ctx context.Context, d plannedDay) *copiedDay {
 			}
 		}
 		c.describe()
-		r.logDay(c)
+		r.s.Log.Debug("day proven", "day", c.step.Unit, "outcome", c.step.Outcome, "rows", c.step.Rows,
+			"pages", c.step.Pages, "attempts", c.step.Attempts, "spend", c.read.sums.Spend.String(),
+			"control", c.read.Control)
+		for i, column := range history.Counts {
+			if n := c.put.Lost[i]; n > 0 {
+				r.s.Log.Warn("the report lacks counts that it had before; they are unknown (NULL) now, see ops.note",
+					"day", c.step.Unit, "column", column, "rows", n)
+			}
+		}
 	}
 	if c.read != nil {
 		c.read.release()
 	}
 	return c
-}
-
-// warnOfFailed logs the days that are not proven: one line for each cause, with the error of the first of its days.
-func (c *copiedDays) warnOfFailed(log *slog.Logger) {
-	byCause := map[string][]*copiedDay{}
-	var causes []string
-	for _, d := range c.days {
-		if d.err == nil || refusesAll(d.err) || errors.Is(d.err, context.Canceled) {
-			continue
-		}
-		cause := reasonOf(d.err)
-		if byCause[cause] == nil {
-			causes = append(causes, cause)
-		}
-		byCause[cause] = append(byCause[cause], d)
-	}
-	for _, cause := range causes {
-		days := byCause[cause]
-		slices.SortFunc(days, func(a, b *copiedDay) int { return int(a.Day - b.Day) })
-		var dates []schema.Date
-		for _, d := range days {
-			dates = append(dates, d.Day)
-		}
-		log.Warn("days are not proven; what was published of them stands", "count", len(days), "days", cli.Days(dates),
-			"error", days[0].err)
-	}
 }
 
 // describe adds the outcome to the day's step, which is a row of the ledger.
@@ -237,20 +213,4 @@ func (c *copiedDay) describe() {
 	}
 	c.step.Pages, c.step.Rows = int64(c.read.Pages), c.read.sums.Rows
 	c.step.Bytes, c.step.Rounded = c.read.Bytes, int64(c.read.DayRows.Rounded)
-}
-
-func (r *dayReader) logDay(c *copiedDay) {
-	if c.read.DayRows.Rounded > 0 {
-		r.s.Log.Info("amounts with more than six decimals were rounded half to even", "day", c.step.Unit, "values",
-			c.read.DayRows.Rounded)
-	}
-	for i, column := range history.Counts {
-		if n := c.put.Lost[i]; n > 0 {
-			r.s.Log.Warn("the report lacks counts that it had before; they are unknown (NULL) now, see ops.note", "day",
-				c.step.Unit, "column", column, "rows", n)
-		}
-	}
-	r.s.Log.Debug("day proven", "day", c.step.Unit, "outcome", c.step.Outcome, "rows", c.step.Rows,
-		"pages", c.step.Pages, "attempts", c.step.Attempts, "spend", c.read.sums.Spend.String(),
-		"control", c.read.Control)
 }

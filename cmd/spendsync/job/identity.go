@@ -139,7 +139,11 @@ func (p keyProof) problem() error {
 // come, a run fails only on the first load: later, the stored campaigns would show a switch of the key.
 func (r *session) readKey(me *future[identity], list *future[campaignList]) keyProof {
 	p := keyProof{list: list}
-	p.stored, p.err = r.storedCampaigns()
+	if t := r.trial; t != nil && t.Account != nil {
+		p.stored = t.stored
+	} else {
+		p.stored, p.err = readCampaigns(r.DataDir, r.Account, r.store.Account())
+	}
 	p.who = me.wait()
 	err := p.who.err
 	if failed, is := errors.AsType[*extract.ReadError](err); is && failed.DoubtsURL() {
@@ -153,25 +157,15 @@ func (r *session) readKey(me *future[identity], list *future[campaignList]) keyP
 	case errors.Is(err, extract.ErrAuth), errors.Is(err, exit.ErrUsage):
 		p.err = fmt.Errorf("whom the key acts for: %w", err)
 	case errors.Is(err, errUnnamed), errors.Is(err, extract.ErrContract):
-		r.sayUnnamed(&p, err)
+		if r.storedAccount().Pinned != "" { // an earlier run has stored the account's name
+			p.meErr = err
+		}
 	case len(p.stored) == 0:
 		p.err = fmt.Errorf("whom the key acts for: %w", err)
 	default:
 		p.meErr = err
 	}
 	return p
-}
-
-// sayUnnamed reports that the service does not name the key's account. This is a failure if an earlier run has stored
-// the account's name, and a warning on the first load. In other cases nothing is reported.
-func (r *session) sayUnnamed(p *keyProof, why error) {
-	switch {
-	case r.storedAccount().Pinned != "":
-		p.meErr = why
-	case len(p.stored) == 0:
-		r.Log.Warn("the service does not name the account of the API key, which is known by its campaigns alone; "+
-			"another key for the name is a line me.account of SPENDSYNC_SERVICE_FILE", "error", why)
-	}
 }
 
 // OfWrongURL turns a client's error into a configuration error if the base URL is probably wrong: the error suggests
@@ -201,15 +195,11 @@ func checkPinned(name, pinned, actual string) error {
 // service gives no name, reads one of the listed campaigns: a key sees only the campaigns of its account.
 func (r *session) confirmKey(ctx context.Context, key keyProof) error {
 	if key.who.account != "" {
-		me, err := r.API.Me(ctx)
-		if err != nil {
-			return fmt.Errorf("whom the API key acts for, asked a second time: %w", err)
+		again := r.askIdentity(ctx)
+		if again.err != nil {
+			return fmt.Errorf("whom the API key acts for, asked a second time: %w", again.err)
 		}
-		account, err := transform.AccountRef(r.Service, me)
-		if err != nil {
-			return fmt.Errorf("%w, asked a second time: %w", errUnnamed, err)
-		}
-		return checkPinned(r.Account, key.who.account, account)
+		return checkPinned(r.Account, key.who.account, again.account)
 	}
 	if ids := key.listed(); len(ids) > 0 {
 		if _, err := r.API.Campaign(ctx, ids[0]); err != nil {
@@ -243,14 +233,6 @@ func (r *session) askClock(ctx context.Context, me *future[identity]) error {
 func ReadStored(dir, account string, stored *manifest.Account) (*StoredAccount, error) {
 	campaigns, err := readCampaigns(dir, account, stored)
 	return &StoredAccount{stored, campaigns}, err
-}
-
-// storedCampaigns returns the stored campaigns of the account.
-func (s *session) storedCampaigns() (storedCampaigns, error) {
-	if s.trial != nil && s.trial.Account != nil {
-		return s.trial.stored, nil
-	}
-	return readCampaigns(s.DataDir, s.Account, s.store.Account())
 }
 
 // witnesses are campaigns that are proven to belong to the account. Campaign IDs are unique within the service, and

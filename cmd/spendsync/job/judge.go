@@ -102,7 +102,15 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 // the new JSON into the current version without a new version ([history.Seen.FillsRaw]).
 func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read *reading[R],
 	was *R) history.Seen[R] {
-	seen, keys := k.seenOf(r, read), j.s.readKeys[k.name]
+	seen, keys := history.Seen[R]{Row: read.row}, j.s.readKeys[k.name]
+	for _, c := range k.table.Fields() { // skips unread columns that belong to another table
+		if slices.Contains(read.Unread, c.Name) {
+			seen.Unread = append(seen.Unread, c.Name)
+		}
+	}
+	if k.complete != nil {
+		k.complete(r, &seen)
+	}
 	var lacking []string
 	if read.isOwn {
 		lacking = j.add(id, &read.Decoded, func(column string) bool { return k.isKnown(was, column) })
@@ -242,10 +250,6 @@ func (j *judgement) add(id string, d *transform.Decoded, isKnown func(column str
 			lacking = append(lacking, column)
 		}
 	}
-	for _, column := range d.Damaged {
-		j.r.Log.Warn("a text of the settings is a number or has lost something", "kind", j.kind, "id", id, "column",
-			column)
-	}
 	return lacking
 }
 
@@ -265,8 +269,7 @@ func (j *judgement) line(id, column, state string, why schema.Null[string]) {
 // entities.
 func (j *judgement) report() {
 	find := func(form string, columns []string, format string, args ...any) {
-		f := finding{what: j.counted, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...),
-			severity: differs}
+		f := finding{what: j.counted, err: fmt.Errorf(format+": %w", append(args, extract.ErrContract)...)}
 		for _, column := range columns {
 			f.notes = append(f.notes, noteName("settings", j.counted, column, form))
 		}

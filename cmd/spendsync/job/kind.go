@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"spendsync/extract"
 	"spendsync/load"
@@ -35,13 +34,9 @@ type campaignPart struct {
 	whole string
 }
 
-// one adapts a function that requests one entity: the returned function returns a complete list with only that entity.
-func one(ask func(*extract.Client, context.Context, string) (extract.Entity, error)) func(context.Context,
-	*extract.Client, dueCampaign) (extract.Listing, error) {
-	return func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
-		e, err := ask(api, ctx, c.ID)
-		return extract.Listing{Entities: []extract.Entity{e}, Complete: true}, err
-	}
+// single returns a complete list with only one entity.
+func single(e extract.Entity, err error) (extract.Listing, error) {
+	return extract.Listing{Entities: []extract.Entity{e}, Complete: true}, err
 }
 
 // kind is a kind of settings with versions: how its entities are decoded and judged, and when they end.
@@ -156,28 +151,22 @@ func (r *settingsStage) beginReadings(s *settings) (err error) {
 // stageSettings adds what this run has read to the stored history of each table, and stages the result for publication.
 func stageSettings(r *session, s *settings) (part load.StagedChange, newVersions int64, err error) {
 	stage := &settingsStage{session: r, part: load.NewStagedChange()}
-	err = stage.stage(s)
-	return stage.part, stage.versions, err
-}
-
-func (r *settingsStage) stage(s *settings) error {
-	if err := r.beginReadings(s); err != nil {
-		return err
+	if err = stage.beginReadings(s); err != nil {
+		return part, 0, err
 	}
-	var errs []error
 	for _, k := range settingsKinds {
-		errs = append(errs, k.stage(r, s))
+		err = errors.Join(err, k.stage(stage, s))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
+	if err != nil {
+		return part, 0, err
 	}
-	rows := r.next.Rows(r.Account, r.RunID)
-	if err := load.PutTable(r.store, r.area, &r.part, schema.Readings, rows); err != nil {
-		return err
+	rows := stage.next.Rows(r.Account, r.RunID)
+	if err := load.PutTable(r.store, r.area, &stage.part, schema.Readings, rows); err != nil {
+		return part, 0, err
 	}
-	r.part.PutSettled(s.settledCampaigns(r.store.Account()))
+	stage.part.PutSettled(s.settledCampaigns(r.store.Account()))
 	s.release()
-	return nil
+	return stage.part, stage.versions, nil
 }
 
 // stage adds what this run has read of the kind to the stored history.
@@ -188,7 +177,12 @@ func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 	}
 	o := history.Observation[R]{
 		Since: s.since, At: s.at, RunID: r.RunID, Seen: k.judge(r, s, h.Rows),
-		Absence:   func(row *R) history.Absence { return goneIf(k.isGone(r, s, row)) },
+		Absence: func(row *R) history.Absence {
+			if k.gone != nil {
+				return goneIf(k.gone(r, s, row))
+			}
+			return goneIf(s.isGone(P(row).Place().CampaignID, P(row).FramePtr().IsDeleted))
+		},
 		Confirmed: func(row *R) schema.Instant { return r.was.Confirmed(P(row).Place()) },
 		Confirm:   func(row *R, at schema.Instant) { r.next.Confirm(P(row).Place(), at) },
 		Patience:  k.table.Patience, Refreshed: k.table.ColumnsThatAre(schema.Refreshed),
@@ -211,32 +205,8 @@ func (k *kind[R, P]) stage(r *settingsStage, s *settings) error {
 }
 
 func (r *settingsStage) noteAdvance(t *schema.Table, st history.Stats) {
-	r.Log.Debug("settings added to their history", "table", t.Name, "first_seen", st.FirstSeen, "stubs", st.Stubs,
-		"versions", st.Versions, "deleted", st.Deleted, "restored", st.Restored, "filled", st.Filled,
-		"confirmed", st.Confirmed, "unread", st.Unread, "missing", st.Missing)
+	r.Log.Debug("settings added to their history", "table", t.Name, "stats", st)
 	r.versions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
-}
-
-// isGone reports whether an entity that was not read is deleted.
-func (k *kind[R, P]) isGone(r *settingsStage, s *settings, row *R) bool {
-	if k.gone != nil {
-		return k.gone(r, s, row)
-	}
-	return s.isGone(P(row).Place().CampaignID, P(row).FramePtr().IsDeleted)
-}
-
-// seenOf converts a reading to the form that [history.Advance] takes.
-func (k *kind[R, P]) seenOf(r *settingsStage, read *reading[R]) history.Seen[R] {
-	seen := history.Seen[R]{Row: read.row}
-	for _, c := range k.table.Fields() { // skips unread columns that belong to another table
-		if slices.Contains(read.Unread, c.Name) {
-			seen.Unread = append(seen.Unread, c.Name)
-		}
-	}
-	if k.complete != nil {
-		k.complete(r, &seen)
-	}
-	return seen
 }
 
 // stateKind is a kind of settings without versions, for example the balance. A row is added if it differs from the

@@ -24,15 +24,18 @@ var campaignParts = []campaignPart{
 		ask: func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
 			return api.Creatives(ctx, c.ID)
 		}},
-	{name: ofSources, ask: one((*extract.Client).Sources), read: readSources},
+	{name: ofSources, read: readSources,
+		ask: func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
+			return single(api.Sources(ctx, c.ID))
+		}},
 }
 
 // askCampaign returns the campaign's own reply. It sends a request only if the run does not have that reply yet.
 func askCampaign(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error) {
 	if c.own != nil {
-		return extract.Listing{Entities: []extract.Entity{*c.own}, Complete: true}, nil
+		return single(*c.own, nil)
 	}
-	return one((*extract.Client).Campaign)(ctx, api, c)
+	return single(api.Campaign(ctx, c.ID))
 }
 
 var campaignKind = kind[schema.Campaign, *schema.Campaign]{
@@ -120,7 +123,7 @@ func readListedCreative(n *settingsReader, a transform.Reply) error {
 	err := readCreative(n, a)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.short[e.ID] = (openEntity{campaign: a.Campaign, listed: e}); err != nil {
+	if n.short[e.ID] = (openEntity{campaign: a.Campaign, lists: inShort, listed: e}); err != nil {
 		delete(n.short, e.ID)
 	}
 	return err

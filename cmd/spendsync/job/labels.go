@@ -22,10 +22,9 @@ type labels struct {
 	creatives map[string][]string // IDs of creatives, by campaign
 }
 
-// askLabels requests the report's list of creatives. If the pages show that the list changed meanwhile, it is read
-// again, up to maxReads times.
+// askLabels requests the report's list of creatives.
 func (s *session) askLabels(ctx context.Context) (l *labels) {
-	for from, reads := s.plan.Reach, 1; ; {
+	for from := s.plan.Reach; ; from++ {
 		l = &labels{names: map[string]string{}, creatives: map[string][]string{}}
 		for page, err := range s.Report.ReportCreatives(ctx, from, s.plan.Today, s.Plan.PageSize) {
 			if l.err = err; err == nil {
@@ -33,17 +32,12 @@ func (s *session) askLabels(ctx context.Context) (l *labels) {
 				l.lines, l.left = append(l.lines, lines...), append(l.left, left...)
 			}
 		}
-		_, isUnproven := errors.AsType[*extract.UnprovenError](l.err)
-		switch {
-		case errors.Is(l.err, extract.ErrUnreachable) && from < s.plan.Reach+maxOutOfReach:
+		if errors.Is(l.err, extract.ErrUnreachable) && from < s.plan.Reach+maxOutOfReach {
 			// The service refuses the first day as too old: midnight has passed since the plan was made, or the report
 			// covers fewer days than the service states.
-			from++
 			continue
-		case isUnproven && reads < maxReads:
-			reads++
-			continue
-		case l.err != nil:
+		}
+		if l.err != nil {
 			s.Log.Warn("the names of the campaigns could not be read; rows keep those that are stored", "error", l.err)
 		}
 		for _, line := range l.lines {

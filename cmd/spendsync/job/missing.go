@@ -4,13 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
-	"spendsync/cmd/internal/cli"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
@@ -23,19 +19,29 @@ import (
 
 // openEntity describes an entity that is not deleted, from the stored versions and from the lists of this run.
 type openEntity struct {
-	campaign  string // of a creative
-	confirmed schema.Instant
-	isStub    bool           // only the report names the entity
-	isPartial bool           // some of its columns have never been read
-	listed    extract.Entity // its entry in a list, which is short (see [transform.IsShort]); zero: no list has it
+	campaign   string // of a creative
+	confirmed  schema.Instant
+	isPartial  bool // some of its columns have never been read
+	isArchived bool
+	lists      inLists
+	listed     extract.Entity // its entry in a list of this run, if lists is inShort
 }
+
+// inLists states which lists of the service have contained an entity.
+type inLists int
+
+const (
+	formerly inLists = iota // lists of earlier runs
+	never                   // no list; only the report names the entity
+	inShort                 // a list of this run, with a short entry (see [transform.IsShort])
+)
 
 // openEntities returns the stored entities of a table that are not deleted, by ID, and the IDs of all stored entities,
 // deleted or not. Both omit entities that only the report names, because a list has never contained them.
-func openEntities[R any, P history.Versioned[R]](
-	s *load.Store, t schema.TableOf[R], readings history.Readings, place func(*R) (id string, at schema.Place),
+func openEntities[R any, P placed[R]](
+	s *load.Store, k *kind[R, P], readings history.Readings, status func(*R) schema.Null[string],
 ) (open map[string]openEntity, known map[string]bool, err error) {
-	h, err := load.StoredHistory[R, P](s, t)
+	h, err := load.StoredHistory[R, P](s, k.table)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,22 +52,23 @@ func openEntities[R any, P history.Versioned[R]](
 		if !f.IsCurrent || f.ReadState == schema.ReadStub {
 			continue
 		}
-		id, at := place(row)
+		id, at := k.idOf(row), P(row).Place()
 		if known[id] = true; f.IsDeleted {
 			continue
 		}
 		open[id] = openEntity{campaign: at.CampaignID, isPartial: f.ReadState != schema.ReadOK,
-			confirmed: max(f.LastConfirmedAt, readings.Confirmed(at))}
+			isArchived: status(row) == schema.Some("archived"),
+			confirmed:  max(f.LastConfirmedAt, readings.Confirmed(at))}
 	}
 	return open, known, nil
 }
 
 // askForMissing requests, one by one, entities that a list lacks or shows in part. The entities whose last confirmation
 // is oldest come first. One run requests only as many as the rate limit allows in a minute, and a trial at most
-// mostTried. askForMissing passes each reply to the function answered, and records which entities the service does not
-// have.
+// mostTried; the others are left to the next run. askForMissing passes each reply to the function answered, and records
+// which entities the service does not have.
 func (n *settingsReader) askForMissing(
-	ctx context.Context, list, what string, missing map[string]openEntity,
+	ctx context.Context, what string, missing map[string]openEntity,
 	read func(context.Context, string) (extract.Entity, error), answered func(extract.Entity, string),
 ) {
 	ids := slices.SortedFunc(maps.Keys(missing), func(a, b string) int {
@@ -72,68 +79,42 @@ func (n *settingsReader) askForMissing(
 		asked = min(asked, mostTried)
 	}
 	entities, errs := make([]extract.Entity, asked), make([]error, asked)
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(settingsReaders)
-	for i, id := range ids[:asked] {
-		g.Go(func() error {
-			entities[i], errs[i] = read(gctx, id)
-			if n.isKeyRefused(gctx, errs[i]) {
-				return errs[i] // the key is refused: all other requests would fail, too
-			}
-			return nil
-		})
-	}
-	isKeyRefused := g.Wait() != nil // the errors are in errs
-	for i, id := range ids[:asked] {
-		isListed := missing[id].listed.Raw != nil
+	isKeyRefused := n.inParallel(ctx, asked, func(ctx context.Context, i int) error {
+		entities[i], errs[i] = read(ctx, ids[i])
+		return errs[i]
+	})
+	for i, id := range ids {
+		e := missing[id]
+		if i >= asked || errors.Is(errs[i], context.Canceled) && n.budget.spent() {
+			n.leave(what, id, e.confirmed)
+			continue
+		}
 		switch err := errs[i]; {
 		case err == nil:
 			answered(entities[i], id)
-			if !isListed && !transform.Archived(n.s.Service, entities[i]) {
+			if e.lists != inShort && !transform.Archived(n.s.Service, entities[i]) {
 				n.settings.unlisted[what] = append(n.settings.unlisted[what], id)
 			}
-		case missing[id].isStub && !isKeyRefused && isAbsent(err):
+		case e.lists == never && !isKeyRefused &&
+			(errors.Is(err, extract.ErrNotFound) || hasStatus(err, 403, 404, 410)):
 			n.look(what, id)
 			n.line(what, id, readAbsent, err)
 			n.s.Log.Warn("the report has a "+what+" that the service does not show", "id", id, "error", err)
-		case errors.Is(err, extract.ErrNotFound) && !isListed:
+		case e.lists == formerly && errors.Is(err, extract.ErrNotFound):
 			n.settings.notThere[id] = true
 			n.look(what, id)
 			for _, p := range campaignParts {
 				n.look(p.name, id)
 			}
-		case ctx.Err() == nil:
+		default:
 			n.fail(what, id, "failed", err)
-		case isListed && n.budget.spent():
-			n.leave(what, id, missing[id].confirmed)
 		}
 	}
-	left := ids[asked:]
-	switch {
-	case len(left) == 0:
-	case missing[left[0]].isStub:
-		n.settings.left[what] += len(left)
-	case missing[left[0]].listed.Raw != nil:
-		for _, id := range left {
-			n.leave(what, id, missing[id].confirmed)
-		}
-	default:
-		n.fail("listing", list, "incomplete", fmt.Errorf(
-			"the listing lacks %s more, which this run did not ask for one by one: it may send %d such requests; "+
-				"the next runs ask, and until then none of them counts as deleted",
-			cli.Count(len(left), what), n.s.RequestsPerMinute))
-	}
-}
-
-// isAbsent reports whether an error means that the account has no such entity, or that the key may not read it.
-func isAbsent(err error) bool {
-	e, ok := errors.AsType[*extract.ReadError](err)
-	return ok && (errors.Is(e, extract.ErrNotFound) || slices.Contains([]int{403, 404, 410}, e.Status))
 }
 
 // askForCampaigns requests campaigns that the key's list lacks, and returns those that the service has.
 func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string]openEntity) (due []dueCampaign) {
-	n.askForMissing(ctx, "campaigns", campaignKind.name, missing, n.s.API.Campaign,
+	n.askForMissing(ctx, campaignKind.name, missing, n.s.API.Campaign,
 		func(e extract.Entity, id string) {
 			n.settings.campaign(id)
 			due = append(due, dueCampaign{extract.Entity{ID: id}, &e, schema.InstantOf(n.s.Now())})
@@ -153,14 +134,15 @@ func (n *settingsReader) reportedAlone(ctx context.Context, proven *future[prove
 	missing, absent := map[string]openEntity{}, map[string]bool{}
 	for _, l := range n.settings.reported {
 		if id := of(l); extract.IsID(id) {
-			missing[id] = openEntity{campaign: l.CampaignID, isStub: true}
+			missing[id] = openEntity{campaign: l.CampaignID, lists: never}
 		}
 	}
 	for _, u := range n.s.store.Account().Unread {
 		if u.EntityType != what || u.ReadState != readAbsent {
 			continue
 		}
-		if absent[u.EntityID] = true; !missing[u.EntityID].isStub {
+		absent[u.EntityID] = true
+		if _, is := missing[u.EntityID]; !is {
 			n.look(u.EntityType, u.EntityID) // the report no longer names the entity
 		}
 	}
@@ -184,8 +166,8 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]openEntity, err
 	if !n.settings.listing.Complete {
 		return nil, nil
 	}
-	missing, _, err = openEntities(n.s.store, schema.CampaignHistory, n.confirmed,
-		func(c *schema.Campaign) (string, schema.Place) { return c.CampaignID, c.Place() })
+	missing, _, err = openEntities(n.s.store, &campaignKind, n.confirmed,
+		func(c *schema.Campaign) schema.Null[string] { return c.Status })
 	for _, e := range n.settings.listing.Entities {
 		delete(missing, e.ID)
 	}
@@ -201,20 +183,16 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]openEntity, err
 // readUnlistedCreatives requests the stored creatives that are missing from the complete list of their campaign's
 // creatives.
 func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
-	archived := map[string]bool{}
-	missing, known, err := openEntities(n.s.store, schema.CreativeHistory, n.confirmed,
-		func(c *schema.Creative) (string, schema.Place) {
-			archived[c.CreativeID] = c.Status == schema.Some("archived") && !n.s.Full
-			return c.CreativeID, c.Place()
-		})
+	missing, known, err := openEntities(n.s.store, &creativeKind, n.confirmed,
+		func(c *schema.Creative) schema.Null[string] { return c.Status })
 	if err != nil {
 		n.fail("listing", "creatives", "failed", err)
 		return
 	}
-	n.readShortCreatives(ctx, missing, archived)
+	n.readShortCreatives(ctx, missing)
 	maps.DeleteFunc(missing, func(id string, e openEntity) bool {
 		c := n.settings.campaigns[e.campaign]
-		return archived[id] || readingsOf(n.settings, schema.CreativeHistory)[id] != nil || c == nil ||
+		return e.isArchived && !n.s.Full || readingsOf(n.settings, schema.CreativeHistory)[id] != nil || c == nil ||
 			!c.whole[schema.PartCreative]
 	})
 	n.askForCreatives(ctx, missing)
@@ -223,8 +201,7 @@ func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
 
 // readShortCreatives requests the creatives whose entries in the lists of their campaigns are short. Creatives that no
 // run has requested come first. A creative that is stored as archived and was read in full is not requested.
-func (n *settingsReader) readShortCreatives(ctx context.Context, stored map[string]openEntity,
-	archived map[string]bool) {
+func (n *settingsReader) readShortCreatives(ctx context.Context, stored map[string]openEntity) {
 	requested := map[string]schema.Instant{} // when the creatives with unread fields were last requested
 	for _, u := range n.s.store.Account().Unread {
 		if u.EntityType == creativeKind.name {
@@ -235,7 +212,7 @@ func (n *settingsReader) readShortCreatives(ctx context.Context, stored map[stri
 		e.confirmed = requested[id]
 		if was, isStored := stored[id]; isStored && !was.isPartial {
 			e.confirmed = max(e.confirmed, was.confirmed)
-			if archived[id] {
+			if was.isArchived && !n.s.Full {
 				delete(n.short, id)
 				continue
 			}
@@ -252,7 +229,7 @@ func (n *settingsReader) readShortCreatives(ctx context.Context, stored map[stri
 
 // askForCreatives requests creatives that the lists of their campaigns lack or show in part, and reads their settings.
 func (n *settingsReader) askForCreatives(ctx context.Context, missing map[string]openEntity) {
-	n.askForMissing(ctx, "creatives", creativeKind.name, missing, n.s.API.Creative,
+	n.askForMissing(ctx, creativeKind.name, missing, n.s.API.Creative,
 		func(e extract.Entity, id string) { // readCreative records its errors
 			_ = readCreative(n, transform.Reply{Listed: missing[id].listed, Own: e, Campaign: missing[id].campaign})
 		})

@@ -20,27 +20,17 @@ import (
 // more days, the run ends with [exit.DayAtRisk].
 const RiskDays = 3
 
-// finding is one thing that a run reports: its subject, its cause, and its severity. The exit code of a run is the code
-// of its gravest finding. The run's sentence lists all findings.
+// finding is one thing that a run reports: its subject and its cause. The exit code of a run is the code of its gravest
+// finding. The run's sentence lists all findings.
 type finding struct {
-	what string // such as "spend 2026-11-20"; empty: err names the subject
-	err  error
-	severity
+	what     string // such as "spend 2026-11-20"; empty: err names the subject
+	err      error
+	isRemark bool // shown, but without effect on the exit code
 	// notes are the names under which a person can accept this finding. Once all of them are accepted, the finding is
 	// still shown, but it no longer makes a run exit with code 4. Only findings about stored data have notes.
-	notes   []string
-	size    int64 // how many entities the notes are about; 0: this is not counted
-	untried bool  // not read, because another read failed
+	notes []string
+	size  int64 // how many entities the notes are about; 0: this is not counted
 }
-
-// severity states how a finding affects the exit code.
-type severity int
-
-const (
-	failed  severity = iota // data is missing or not proven
-	differs                 // the data is stored, but differs from what the service states
-	remark                  // shown, but without effect on the exit code
-)
 
 // outcome counts what a run has read, and collects the findings, from which the run's exit code and message are made.
 type outcome struct {
@@ -51,7 +41,7 @@ type outcome struct {
 	stopped  bool     // by a signal
 }
 
-// fail adds a finding with the severity failed: something could not be read or made.
+// fail adds a finding: something could not be read or made.
 func (t *outcome) fail(what string, err error) {
 	t.findings = append(t.findings, finding{what: what, err: err})
 }
@@ -65,8 +55,9 @@ func (t *outcome) hasNothing() bool {
 // unaccepted returns the findings for which not all notes are accepted. Findings without notes are always included.
 func (t *outcome) unaccepted() []finding {
 	return slices.DeleteFunc(slices.Clone(t.findings), func(f finding) bool {
-		stands := func(name string) bool { return slices.Contains(t.accepted, name) }
-		return len(f.notes) > 0 && !slices.ContainsFunc(f.notes, func(name string) bool { return !stands(name) })
+		return len(f.notes) > 0 && !slices.ContainsFunc(f.notes, func(name string) bool {
+			return !slices.Contains(t.accepted, name)
+		})
 	})
 }
 
@@ -75,7 +66,7 @@ func (t *outcome) unaccepted() []finding {
 var (
 	unpublishedCodes = []int{exit.Usage, exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract,
 		exit.Partial}
-	publishedCodes = []int{exit.Auth, exit.Damaged, exit.DayAtRisk}
+	publishedCodes = []int{exit.Storage, exit.Auth, exit.Damaged, exit.DayAtRisk}
 )
 
 // unpublishedCode returns the exit code of a run that publishes nothing, or only settings.
@@ -87,16 +78,14 @@ func (t *outcome) unpublishedCode() int {
 }
 
 // publishedCode returns the exit code of a run that publishes, from its findings and the coverage after the
-// publication. The parameter reason is the exit code of the error that kept the settings from being published, or 0.
-func (t *outcome) publishedCode(o load.Preview, reason int) int {
+// publication.
+func (t *outcome) publishedCode(o load.Preview) int {
 	findings := t.unaccepted()
 	isPartial := len(partialDays(o.Coverage)) > 0 || slices.ContainsFunc(o.Notes, isUnacceptedForm) ||
-		slices.ContainsFunc(findings, func(f finding) bool { return f.severity != remark })
+		slices.ContainsFunc(findings, func(f finding) bool { return !f.isRemark })
 	switch code := gravest(findings, publishedCodes); {
 	case t.stopped:
 		return exit.Stopped
-	case slices.Contains([]int{exit.Storage, exit.Damaged, exit.Locked, exit.Auth}, reason):
-		return reason
 	case t.hasNothing():
 		return t.unpublishedCode()
 	case code != 0:
@@ -117,15 +106,6 @@ func gravest(findings []finding, codes []int) int {
 		}
 	}
 	return 0
-}
-
-// addViewErrors adds a finding for each view that could not be made, but only once if publishing is tried twice.
-func (t *outcome) addViewErrors(errs []error) {
-	for _, err := range errs {
-		if !slices.ContainsFunc(t.findings, func(f finding) bool { return f.err.Error() == err.Error() }) {
-			t.fail("views", err)
-		}
-	}
 }
 
 // AtRisk returns the days that will be lost within [RiskDays] days, unless a run proves them.
@@ -186,27 +166,30 @@ func (t *outcome) sentence(o load.Preview, published bool, settings string) stri
 	return b.String()
 }
 
+// sameReason has the findings with the same reason.
+type sameReason struct {
+	first finding
+	more  int // number of other findings
+}
+
+// byReason returns the failures to report, grouped by their reasons.
+func (t *outcome) byReason() (groups []sameReason) {
+	for _, f := range t.named() {
+		i := slices.IndexFunc(groups, func(g sameReason) bool { return reasonOf(g.first.err) == reasonOf(f.err) })
+		if i < 0 {
+			groups = append(groups, sameReason{first: f})
+		} else {
+			groups[i].more++
+		}
+	}
+	return groups
+}
+
 // failureSentence returns the part of the message about findings that have a subject. Findings with the same reason
 // share one entry.
 func (t *outcome) failureSentence() string {
-	type group struct {
-		first finding
-		more  int
-	}
-	var groups []group
-	untried := ""
-	for _, f := range t.named() {
-		i := slices.IndexFunc(groups, func(g group) bool { return reasonOf(g.first.err) == reasonOf(f.err) })
-		switch {
-		case i >= 0 && f.untried:
-			untried += "; " + f.what
-		case i >= 0:
-			groups[i].more++
-		default:
-			groups = append(groups, group{first: f})
-		}
-	}
 	const shown = 2 // all reasons are in the log and in ops.step
+	groups := t.byReason()
 	var b strings.Builder
 	for _, g := range groups[:min(len(groups), shown)] {
 		fmt.Fprintf(&b, "; %s", g.first)
@@ -217,7 +200,7 @@ func (t *outcome) failureSentence() string {
 	if more := len(groups) - shown; more > 0 {
 		fmt.Fprintf(&b, "; and %d more", more)
 	}
-	return b.String() + untried
+	return b.String()
 }
 
 // reasonOf returns the text of an error without the item's name, so that equal reasons compare equal.
@@ -251,15 +234,11 @@ func (t *outcome) named() []finding {
 // the first failure; nil if there is none.
 func (t *outcome) cause(code int) error {
 	named := t.named()
-	for _, f := range named {
-		if exit.Of(f.err) == code {
-			return f.err
-		}
+	if len(named) == 0 {
+		return nil
 	}
-	if len(named) > 0 {
-		return named[0].err
-	}
-	return nil
+	i := slices.IndexFunc(named, func(f finding) bool { return exit.Of(f.err) == code })
+	return named[max(i, 0)].err
 }
 
 func (f finding) String() string {

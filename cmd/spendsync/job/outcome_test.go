@@ -61,7 +61,7 @@ func TestOutcome_Code(t *testing.T) {
 		}
 		return all
 	}
-	differ := finding{err: errors.New("x"), severity: differs, notes: []string{"a", "b"}}
+	differ := finding{err: errors.New("x"), notes: []string{"a", "b"}}
 	auth, damaged, out, other := extract.ErrAuth, durable.ErrDamaged, extract.ErrUnavailable, errors.New("x")
 	risk := load.Preview{Coverage: []schema.DayCoverage{coverageOf(schema.StateMissing, 1, 0)}}
 	done, nothing := outcome{planned: 2, proven: 2}, outcome{planned: 1}
@@ -69,13 +69,12 @@ func TestOutcome_Code(t *testing.T) {
 		of       outcome
 		findings []finding
 		o        load.Preview
-		reason   int
 		want     int
 	}{
 		"all is well":           {of: done},
 		"nothing was planned":   {},
 		"only unreachable days": {of: outcome{planned: 1, unreachable: 1}},
-		"a remark":              {of: done, findings: []finding{{err: other, severity: remark}}},
+		"a remark":              {of: done, findings: []finding{{err: other, isRemark: true}}},
 		"a failure":             {of: done, findings: named(out), want: exit.Partial},
 		"a difference":          {of: done, findings: []finding{differ}, want: exit.Partial},
 		"half of it stands": {of: outcome{planned: 1, proven: 1, accepted: []string{"a"}}, findings: []finding{differ},
@@ -94,10 +93,10 @@ func TestOutcome_Code(t *testing.T) {
 		"a day is lost":      {of: done, o: load.Preview{NewlyLost: []schema.Date{1}}, want: exit.DayAtRisk},
 		"damage and risk":    {of: done, findings: named(damaged), o: risk, want: exit.Damaged},
 		"refused and damage": {of: done, findings: named(damaged, auth), o: risk, want: exit.Auth},
-		"no settings: disk":  {of: done, findings: named(auth), o: risk, reason: exit.Storage, want: exit.Storage},
-		"no settings":        {of: done, findings: named(out), reason: exit.Unreachable, want: exit.Partial},
+		"no settings: disk":  {of: done, findings: named(auth, durable.ErrStorage), o: risk, want: exit.Storage},
+		"no settings":        {of: done, findings: named(out), want: exit.Partial},
 		"stopped": {of: outcome{planned: 2, proven: 1, stopped: true}, findings: named(auth), o: risk,
-			reason: exit.Storage, want: exit.Stopped},
+			want: exit.Stopped},
 		"nothing, no cause":    {of: nothing, o: risk, want: exit.Unexpected},
 		"nothing, unreachable": {of: nothing, findings: named(other, extract.ErrContract, out), want: exit.Unreachable},
 		"nothing, contract":    {of: nothing, findings: named(extract.ErrContract, other), want: exit.Contract},
@@ -105,8 +104,8 @@ func TestOutcome_Code(t *testing.T) {
 		"nothing, refused":     {of: nothing, findings: named(durable.ErrStorage, auth), want: exit.Auth},
 		"nothing, usage":       {of: nothing, findings: named(auth, exit.ErrUsage), want: exit.Usage},
 	} {
-		if c.of.findings = c.findings; c.of.publishedCode(c.o, c.reason) != c.want {
-			t.Errorf("%s: exit %d, want %d", name, c.of.publishedCode(c.o, c.reason), c.want)
+		if c.of.findings = c.findings; c.of.publishedCode(c.o) != c.want {
+			t.Errorf("%s: exit %d, want %d", name, c.of.publishedCode(c.o), c.want)
 		}
 	}
 	c := outcome{findings: named(fmt.Errorf("a: %w", out), fmt.Errorf("b: %w", extract.ErrContract))}
@@ -128,7 +127,7 @@ func TestOutcome_Sentence(t *testing.T) {
 		return all
 	}
 	noted := func(name string) finding {
-		return finding{err: errors.New("it differs"), severity: differs, notes: []string{name}}
+		return finding{err: errors.New("it differs"), notes: []string{name}}
 	}
 	full := load.Preview{Generation: 7, Restatements: 2, NewlyLost: []schema.Date{19000},
 		Coverage: []schema.DayCoverage{coverageOf(schema.StateMissing, 1, 0)}}
@@ -156,8 +155,8 @@ func TestOutcome_Sentence(t *testing.T) {
 			want: done + "; a: x (and 1 more for the same reason)"},
 		"four reasons": {of: outcome{planned: 3, proven: 3}, findings: named("a: x", "b: y", "c: z", "d: w"),
 			want: done + "; a: x; b: y; and 2 more"},
-		"not tried": {of: outcome{planned: 3, proven: 3}, findings: append(named("a: x"), finding{what: "b",
-			err: errors.New("x"), untried: true}), want: done + "; a: x; b"},
+		"not tried": {of: outcome{planned: 3, proven: 3}, findings: append(named("a: x"),
+			finding{err: errors.New("2 more days not tried")}), want: done + "; 2 more days not tried; a: x"},
 		"broken off by another": {of: outcome{planned: 3, proven: 3}, findings: append(named("b: x"), broken...),
 			want: done + "; b: x"},
 		"broken off": {of: outcome{planned: 3, proven: 3}, findings: broken, want: done + "; a: context canceled"},

@@ -4,89 +4,54 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 
-	"spendsync/cmd/internal/cli"
-	"spendsync/cmd/internal/exit"
 	"spendsync/load"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
-// nothingProven returns an error if the run has nothing of the report to publish. The error joins the errors of all
-// days.
-func (r *run) nothingProven() error {
-	if !r.tally.hasNothing() {
-		return nil
-	}
-	var errs []error
-	for _, f := range r.tally.failures() {
-		errs = append(errs, f.err)
-	}
-	if len(errs) == 0 { // a signal came before any day was read
-		return context.Canceled
-	}
-	return errors.Join(errs...)
-}
+// errNothing means that a run has neither days nor settings to publish. The findings have the causes.
+var errNothing = errors.New("nothing of the report is proven, and no settings were read")
 
-// publish publishes the proven days and the settings as one generation. If either the days or the settings fail, the
-// other part is still published. An error means that nothing was published.
+// publish publishes the proven days and the settings as one generation. If either the days or the settings could not be
+// read, the other part is still published. An error means that nothing was published.
 func (r *run) publish(
 	ctx, publishing context.Context, read *settings, proof *reportProof,
 ) (row schema.Run, err error) {
 	r.proofs = proof.proofs
-	unproven := r.nothingProven()
-	r.tally.stopped = r.tally.stopped || read != nil && ctx.Err() != nil
 	if read != nil {
-		err := cmp.Or(read.err, proof.listErr)
-		if proof.listErr != nil {
-			read.findings = nil // the findings may be about another account's campaigns
-		}
-		read.reported = proof.witnesses.ours(read.reported)
-		if err == nil {
-			r.settingsPart, r.newVersions, err = stageSettings(r.s, read)
-		}
-		r.reportSettings(read, err)
+		r.tally.stopped = r.tally.stopped || ctx.Err() != nil
+		r.stageSettings(read, proof)
 	}
-	if unproven != nil && (read == nil || r.settingsErr != nil || !r.settings.readAny(r.tally.stopped)) {
+	if !r.tally.hasNothing() {
+		return r.publishStaged(publishing)
+	}
+	if read == nil || r.settingsErr != nil || !read.readAny(r.tally.stopped) {
 		r.settings = nil
-		return row, errors.Join(unproven, r.settingsErr)
+		return row, errNothing
 	}
-	row, err = r.publishStaged(publishing)
-	switch {
-	case err == nil || read == nil || r.settingsErr != nil || failsReportToo(err):
-		return row, err
-	case unproven != nil:
+	if row, err = r.publishStaged(publishing); err != nil {
 		r.settings = nil
 		r.tally.fail("settings", err)
-		return row, errors.Join(unproven, err)
 	}
-	r.reportSettings(r.settings, err)
-	return r.publishStaged(publishing)
+	return row, err
 }
 
-// reportSettings records the settings and their findings in the run. If err is not nil, the staged settings are
-// dropped, so that the run publishes only the days.
-func (r *run) reportSettings(s *settings, err error) {
-	r.settings, r.settingsErr = s, err
-	r.tally.findings = append(r.tally.findings, s.findings...)
-	s.findings = nil // so that a second call does not repeat the findings
-	if err != nil {
-		r.settingsPart = load.StagedChange{}
-		r.newVersions = 0
-		r.tally.fail("settings", err)
+// stageSettings stages the settings, and adds their findings to those of the run. If the settings cannot be published,
+// it records the reason in r.settingsErr.
+func (r *run) stageSettings(read *settings, proof *reportProof) {
+	r.settings, r.settingsErr = read, cmp.Or(read.err, proof.listErr)
+	read.reported = proof.witnesses.ours(read.reported)
+	if r.settingsErr == nil {
+		r.settingsPart, r.newVersions, r.settingsErr = stageSettings(r.s, read)
 	}
-}
-
-// failsReportToo reports whether publishing the days alone would fail with the same error: the disk, the lock or a
-// signal is the cause.
-func failsReportToo(err error) bool {
-	switch exit.Of(err) {
-	case exit.Storage, exit.Locked, exit.Stopped:
-		return true
+	if proof.listErr == nil { // otherwise the findings may be about another account's campaigns
+		r.tally.findings = append(r.tally.findings, read.findings...)
 	}
-	return false
+	if r.settingsErr != nil {
+		r.tally.fail("settings", r.settingsErr)
+	}
 }
 
 // publishStaged publishes everything staged as one generation, with the run's lines in the ledger.
@@ -104,28 +69,17 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 		account.Own = &manifest.OwnFiles{}
 	}
 	_, err = r.s.store.Publish(ctx, load.Publication{
-		Area: r.s.area, Changes: append(slices.Clone(r.parts), r.settingsPart, account),
+		Area: r.s.area, Changes: append(r.parts, r.settingsPart, account),
 		Record: func(preview load.Preview) load.RunRecord {
-			record := r.recordOf(preview)
-			row = record.Run
-			return record
+			// Days that replies in quarantine may still prove are not reported as lost.
+			preview.NewlyLost = slices.DeleteFunc(preview.NewlyLost, func(d schema.Date) bool {
+				return slices.Contains(r.undecided, d)
+			})
+			r.preview, row = preview, r.publishedRow(preview)
+			return load.RunRecord{Run: row, Steps: r.steps}
 		},
 	})
-	if err != nil {
-		return row, err
-	}
-	logAtRisk(r.s.Log, r.preview)
-	return row, nil
-}
-
-// recordOf returns the run's lines for the ledger, given a preview of the generation. Days that replies in quarantine
-// may still prove are not reported as lost.
-func (r *run) recordOf(preview load.Preview) load.RunRecord {
-	r.preview = preview
-	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(preview.NewlyLost), func(d schema.Date) bool {
-		return slices.Contains(r.undecided, d)
-	})
-	return load.RunRecord{Run: r.publishedRow(r.preview), Steps: r.steps}
+	return row, err
 }
 
 // refusedSightings returns the report rows that could not be stored unchanged. They replace the stored list for the
@@ -138,34 +92,20 @@ func (r *run) refusedSightings() *manifest.Sightings[schema.RefusedRow] {
 
 // publishedRow returns the run's line in the ledger for a publication that succeeds.
 func (r *run) publishedRow(o load.Preview) schema.Run {
-	r.tally.addViewErrors(o.ViewErrors)
-	code := r.tally.publishedCode(o, exit.Of(r.settingsErr))
+	for _, err := range o.ViewErrors {
+		r.tally.fail("views", err)
+	}
+	code := r.tally.publishedCode(o)
 	settings := r.settings.sentence(r.newVersions, r.s.storedAccount().Unread)
 	row := r.row(code, r.tally.sentence(o, true, settings)+r.quarantineSentence(), true)
 	row.Generation, row.Restatements = o.Generation, int64(o.Restatements)
 	return row
 }
 
-func logAtRisk(log *slog.Logger, o load.Preview) {
-	if len(o.NewlyLost) > 0 {
-		log.Warn("report days are lost: they left the reach before they were proven", "count", len(o.NewlyLost),
-			"days", cli.Days(o.NewlyLost))
-	}
-	if days := AtRisk(o.Coverage); len(days) > 0 {
-		var dates []schema.Date
-		for _, c := range days {
-			dates = append(dates, c.ReportDate)
-		}
-		log.Warn("report days leave the reach soon and are not proven", "count", len(days), "days", cli.Days(dates),
-			"days_left", days[0].DaysUntilUnreachable)
-	}
-}
-
 // seenNotes returns the notes of all findings by name, for the manifest. It also records in the outcome which of them a
 // person has accepted.
 func (r *run) seenNotes() map[string]manifest.Note {
 	seen := map[string]manifest.Note{}
-	r.tally.accepted = nil
 	for _, f := range r.tally.findings {
 		for _, name := range f.notes {
 			if _, was := seen[name]; !was {

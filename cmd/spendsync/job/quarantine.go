@@ -96,17 +96,12 @@ func (k quarantineReader) prove(ctx context.Context, days []quarantine.Day) (pro
 			proven, done[q.Date], runs[q.RunID] = append(proven, day), true, true
 		}
 	}
-	return proven, datesBut(days, done), nil
-}
-
-// datesBut returns the dates in quarantine that are not yet in the set done.
-func datesBut(days []quarantine.Day, done map[schema.Date]bool) (left []schema.Date) {
 	for _, q := range days {
 		if !done[q.Date] && !slices.Contains(left, q.Date) {
 			left = append(left, q.Date)
 		}
 	}
-	return left
+	return proven, left, nil
 }
 
 // stage stages a day if its replies in quarantine prove it and may replace the stored day.

@@ -49,9 +49,7 @@ func (w witnesses) accept(replies []namedReply) (left []namedReply) {
 // reportProof is the result of [prover.prove]: which campaigns and days belong to the account.
 type reportProof struct {
 	witnesses witnesses
-	proofs    []string     // describe what proves the account
-	withheld  []*copiedDay // days that are not published, because they may belong to another account
-	err       error        // why days are withheld
+	proofs    []string // describe what proves the account
 	// listErr is why the settings are not published: the API key's list of campaigns may belong to another account.
 	listErr error
 	// canWait means that the withheld days may still turn out to be the account's, because the key's list of campaigns
@@ -174,7 +172,7 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 
 // judge withholds the changed days in the parameter left, which nothing proves to belong to the account. If no changed
 // day is proven and nothing else explains that, the report belongs to another account, and judge returns an error.
-func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) error {
+func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) (err error) {
 	problem := cmp.Or(again, r.key.problem(), p.listErr)
 	if count := len(campaignsIn(left)); problem == nil && count > 0 && len(r.key.listed())+len(r.key.stored) == 0 {
 		problem = exit.Advise(&extract.UnprovenError{What: "the campaigns of the API key", Reason: "the list is " +
@@ -189,23 +187,20 @@ func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again er
 	count := cli.Count(len(campaignsIn(left)), "campaign")
 	switch {
 	case len(left) < len(days):
-		p.err = exit.As(fmt.Errorf("the report of %s has %s that nothing proves to be the account's, which has %s: it "+
+		err = exit.As(fmt.Errorf("the report of %s has %s that nothing proves to be the account's, which has %s: it "+
 			"may have been switched to another account while it was read", cli.Count(len(left), "day"), count,
 			someOf("campaign", p.campaigns())), extract.ErrContract)
 	case problem != nil:
-		p.err = fmt.Errorf("whose report it is cannot be proven yet: %w", problem)
+		err = fmt.Errorf("whose report it is cannot be proven yet: %w", problem)
 		if len(r.key.stored) == 0 {
-			p.listErr = p.err // nothing connects the key's list with the report, so the list is not proven either
+			p.listErr = err // nothing connects the key's list with the report, so the list is not proven either
 		}
 	default:
 		return errors.Join(fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
 			"the report's user and the API key belong to two accounts", exit.ErrOtherReport, count,
 			someOf("campaign", p.campaigns())), r.quarantineAll(exit.ErrOtherReport))
 	}
-	for _, l := range append(left, silent...) {
-		p.withheld = append(p.withheld, l.day)
-	}
-	return r.withhold(p)
+	return r.withhold(append(left, silent...), err)
 }
 
 // addProofs adds sentences about what proves the account. If the key's list of campaigns is proven, too, it records the
@@ -228,9 +223,6 @@ func (r *prover) addProofs(p *reportProof, days, left []namedReply, again error)
 		ids := slices.DeleteFunc(campaignsIn(days), func(id string) bool { return !p.witnesses[id] })
 		p.proofs = append(p.proofs, "the report has campaign "+ids[0]+" of the account")
 	}
-	if len(p.proofs) > 0 {
-		r.s.Log.Info("the account is proven", "by", p.proofs)
-	}
 }
 
 // logForeign logs the campaigns of a reply that may belong to another account. Their IDs may appear only in the log,
@@ -250,30 +242,29 @@ func campaignsIn(replies []namedReply) []string {
 
 func (p *reportProof) campaigns() []string { return slices.Collect(maps.Keys(p.witnesses)) }
 
-// withhold removes the unproven days from the run, and puts their replies into quarantine.
-func (r *prover) withhold(p *reportProof) error {
-	for _, d := range p.withheld {
-		if err := r.quarantineDay(d, p.err); err != nil {
+// withhold removes unproven days from the run, and puts their replies into quarantine: they may belong to another
+// account.
+func (r *prover) withhold(unproven []namedReply, why error) error {
+	for _, u := range unproven {
+		if err := r.quarantineDay(u.day, why); err != nil {
 			return err
 		}
-		d.isStaged, d.err = false, p.err
-		d.step.Outcome, d.step.Message = "failed", schema.Some(p.err.Error())
+		u.day.isStaged, u.day.err = false, why
+		u.day.step.Outcome, u.day.step.Message = "failed", schema.Some(why.Error())
 	}
-	r.days.withheld = p.err
+	r.days.withheld = why
 	return nil
 }
 
 // quarantineAll puts the replies of all staged days into quarantine. The run then publishes nothing.
 func (r *prover) quarantineAll(cause error) error {
+	var errs []error
 	for _, d := range r.days.days {
-		if !d.isStaged {
-			continue
-		}
-		if err := r.quarantineDay(d, cause); err != nil {
-			return err
+		if d.isStaged {
+			errs = append(errs, r.quarantineDay(d, cause))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // quarantineDay puts the replies of a day into quarantine because the day may belong to another account.

@@ -13,19 +13,14 @@ import (
 
 // failed returns the result of a run that published nothing, after writing its line, with the reason, to the ledger.
 func (r *run) failed(cause error) *Result {
-	code := exit.Of(cause)
-	if r.tally.hasNothing() {
-		code = r.tally.unpublishedCode()
-	}
-	text := r.tally.sentence(load.Preview{}, false, "")
-	if !r.tally.hasNothing() {
-		text = "nothing published: " + cli.OneLine(cause.Error())
-	}
-	text += r.quarantineSentence()
-	if code == exit.Stopped && !r.tally.hasNothing() {
+	code, text := exit.Of(cause), "nothing published: "+cli.OneLine(cause.Error())
+	switch {
+	case r.tally.hasNothing():
+		code, text = r.tally.unpublishedCode(), r.tally.sentence(load.Preview{}, false, "")
+	case code == exit.Stopped:
 		text = "stopped by a signal before anything was published: " + cli.Interrupted(cause)
 	}
-	row := r.row(code, text, false)
+	row := r.row(code, text+r.quarantineSentence(), false)
 	if m := r.s.store.Manifest(); m != nil {
 		row.Generation = m.Generation
 	}
@@ -48,11 +43,13 @@ func (r *run) result(row schema.Run) *Result {
 				"error", err)
 		}
 	}
-	quarantined := r.tidyQuarantine(row.Published)
 	res := &Result{
-		Quarantined: quarantined,
+		Quarantined: r.tidyQuarantine(row.Published),
 		Run:         row, Coverage: r.s.store.Account().Coverage(r.s.Account, r.s.Now()),
-		Failures: len(r.tally.failures()), KeyExpires: r.s.keyExpires(), Cause: r.tally.cause(int(row.ExitCode)),
+		Failures: len(r.tally.failures()), Cause: r.tally.cause(int(row.ExitCode)),
+	}
+	if at, _, ok := r.s.API.KeyNotice(); ok && !at.IsZero() {
+		res.KeyExpires = schema.Some(schema.InstantOf(at))
 	}
 	if r.settings != nil {
 		res.UnreadFields = schema.Some(int64(len(r.settings.unread)))

@@ -3,7 +3,6 @@ package job
 import (
 	"strings"
 
-	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -62,7 +61,7 @@ func (r *run) sumUp(c *copiedDays) {
 			r.add(d)
 		case c.withheld != nil && d.err == c.withheld: // reported once, below
 		case d.mayStayOpen():
-			r.tally.findings = append(r.tally.findings, finding{what: what, err: d.err, severity: remark})
+			r.tally.findings = append(r.tally.findings, finding{what: what, err: d.err, isRemark: true})
 		default:
 			r.tally.fail(what, d.err)
 		}
@@ -75,6 +74,10 @@ func (r *run) sumUp(c *copiedDays) {
 	hasData := len(r.s.storedAccount().Days) > 0
 	for i := range r.tally.findings {
 		r.tally.findings[i].err = OfWrongURL(r.tally.findings[i].err, r.s.Report, hasData)
+	}
+	for _, g := range r.tally.byReason() {
+		r.s.Log.Warn("a part of the report is not proven; what was published of it stands", "first", g.first.what,
+			"count", 1+g.more, "error", g.first.err)
 	}
 }
 
@@ -113,14 +116,14 @@ func (r *run) addQuarantined(days []quarantinedDay) {
 
 // row returns the run's line in the ledger.
 func (r *run) row(code int, text string, published bool) schema.Run {
-	st := addStats(r.s.Report.Stats(), r.s.API.Stats())
+	report, api := r.s.Report.Stats(), r.s.API.Stats()
 	row := endOf(r.s.Job, r.s.command, r.s.start, code, text)
 	row.Published = published
 	row.DaysPlanned, row.DaysProven = int64(r.tally.planned), int64(r.tally.proven)
 	row.DaysChanged, row.RowsRead = int64(r.tally.changed), r.rows
 	row.RowsInserted, row.RowsUpdated, row.RowsDeleted = r.diff.Inserted, r.diff.Updated, r.diff.Deleted
-	row.Requests, row.Retries, row.BytesRead = st.Requests, st.Retries, st.Bytes
-	row.ThrottledMs = st.Throttled.Milliseconds()
+	row.Requests, row.Retries = report.Requests+api.Requests, report.Retries+api.Retries
+	row.BytesRead, row.ThrottledMs = report.Bytes+api.Bytes, (report.Throttled + api.Throttled).Milliseconds()
 	row.SettingsVersions = r.newVersions
 	if published && len(r.proofs) > 0 {
 		row.IdentityProof = schema.Some(strings.Join(r.proofs, "; "))
@@ -129,13 +132,6 @@ func (r *run) row(code int, text string, published bool) schema.Run {
 		row.CampaignsRead, row.CampaignsSkipped = int64(s.campaignsRead()), int64(s.skipped)
 	}
 	return row
-}
-
-func addStats(a, b extract.Stats) extract.Stats {
-	return extract.Stats{
-		Requests: a.Requests + b.Requests, Retries: a.Retries + b.Retries, Bytes: a.Bytes + b.Bytes,
-		Throttled: a.Throttled + b.Throttled,
-	}
 }
 
 // since returns the first day that this run could have read. It is later than the plan's first day if the service

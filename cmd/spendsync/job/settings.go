@@ -185,8 +185,9 @@ func (n *settingsReader) line(kind, id, state string, err error) {
 }
 
 // fail adds a line to ops.entity_read and a finding about something that could not be read. It ignores canceled reads:
-// a signal, or the time limit for the settings, has ended them, and the next run repeats them.
-func (n *settingsReader) fail(kind, id, state string, err error) {
+// a signal, or the time limit for the settings, has ended them, and the next run repeats them. The argument notes is
+// as in [finding].
+func (n *settingsReader) fail(kind, id, state string, err error, notes ...string) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
@@ -194,5 +195,5 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 	n.line(kind, id, state, err)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.settings.findings = append(n.settings.findings, finding{what: kind + " " + id, err: err})
+	n.settings.findings = append(n.settings.findings, finding{what: kind + " " + id, err: err, notes: notes})
 }

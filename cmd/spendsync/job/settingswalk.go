@@ -27,8 +27,9 @@ const settingsReaders = 4
 // that are known to be the account's. The caller must set the future proven before it calls the function.
 func beginSettings(ctx context.Context, r *session, key *future[keyProof], proven *future[provenReport]) (
 	wait func(campaigns int) *settings) {
-	n := &settingsReader{s: r, settledBefore: r.store.Account().SettledCampaigns(), budget: r.newBudget(),
-		settings: newSettings(), short: map[string]openEntity{}}
+	n := &settingsReader{s: r, settledBefore: r.store.Account().SettledCampaigns(), settings: newSettings(),
+		short:  map[string]openEntity{},
+		budget: &budget{clock: r.clock, ends: r.clock.elapsed() + r.SettingsBudget, lasts: r.SettingsBudget}}
 	done := async(r, func() bool {
 		p := key.wait()
 		if err := cmp.Or(p.meErr, p.err); err != nil {
@@ -57,15 +58,8 @@ func (n *settingsReader) readAll(ctx context.Context, key keyProof, proven *futu
 	account.Go(func() { n.settings.money = readAccount(ctx, n, key) })
 	within, cancel := n.budget.bound(ctx)
 	defer cancel()
-	select {
-	case <-n.list.done:
-		if err := n.readSettings(within, proven); err != nil {
-			n.fail("listing", "campaigns", "failed", err)
-		}
-	case <-within.Done():
-		if n.budget.spent() {
-			n.fail("listing", "campaigns", "failed", fmt.Errorf("no reply within %s", n.budget.lasts))
-		}
+	if err := n.readSettings(within, proven); err != nil {
+		n.fail("listing", "campaigns", "failed", err)
 	}
 	account.Wait()
 	n.settings.at = schema.InstantOf(n.s.Now())
@@ -103,32 +97,35 @@ func (n *settingsReader) readSettings(ctx context.Context, proven *future[proven
 // left to the next run.
 func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 	bar := n.s.progress("campaigns", len(due), n.s.API)
+	defer bar.Done()
+	n.inParallel(ctx, len(due), func(ctx context.Context, i int) error {
+		err := context.Canceled
+		if ctx.Err() == nil && !n.budget.spent() {
+			err = n.readCampaign(ctx, due[i])
+			bar.Step()
+		}
+		if errors.Is(err, context.Canceled) && n.budget.spent() { // other reasons are recorded already
+			n.leave(campaignKind.name, due[i].ID, due[i].confirmed)
+		}
+		return err
+	})
+}
+
+// inParallel calls the function read with each index below count, settingsReaders at a time. If the service refuses the
+// API key itself, inParallel cancels the other calls and returns true: they would fail, too. Other errors are ignored.
+func (n *settingsReader) inParallel(ctx context.Context, count int, read func(context.Context, int) error) (
+	isKeyRefused bool) {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
-	leave := func(c dueCampaign) { // other reasons for not reading the campaign are recorded already
-		if n.budget.spent() {
-			n.leave(campaignKind.name, c.ID, c.confirmed)
-		}
-	}
-	for _, c := range due {
-		if gctx.Err() != nil || n.budget.spent() {
-			leave(c)
-			continue
-		}
+	for i := range count {
 		g.Go(func() error {
-			err := n.readCampaign(gctx, c)
-			bar.Step()
-			if n.isKeyRefused(gctx, err) {
-				return err // the key is refused, so all other campaigns would fail, too
-			}
-			if errors.Is(err, context.Canceled) {
-				leave(c)
+			if err := read(gctx, i); n.isKeyRefused(gctx, err) {
+				return err
 			}
 			return nil
 		})
 	}
-	_ = g.Wait() // every failure is recorded already
-	bar.Done()
+	return g.Wait() != nil
 }
 
 // isKeyRefused reports whether the service refuses the API key itself. If a request was refused, it asks for the key's
@@ -273,7 +270,7 @@ func (n *settingsReader) judge(campaigns int) {
 	for _, kind := range slices.Sorted(maps.Keys(n.settings.unlisted)) {
 		ids := n.settings.unlisted[kind]
 		note := noteName("settings", kind, "unlisted")
-		n.settings.findings = append(n.settings.findings, finding{what: "listing " + kind + "s", severity: differs,
+		n.settings.findings = append(n.settings.findings, finding{what: "listing " + kind + "s",
 			notes: []string{note}, size: int64(len(ids)), err: fmt.Errorf("the listing lacks %s, which the service "+
 				"has: asked for one by one, it answers, and its history goes on. The listing may lack new ones, too; "+
 				"'spendsync repair accept %s' accepts up to %d", someOf(kind, ids), note, len(ids))})

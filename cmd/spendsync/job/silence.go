@@ -116,10 +116,9 @@ func (r *run) withdrawEmpty(c *copiedDays, s *settings) {
 	silent := slices.Sorted(slices.Values(slices.Concat(e.days, e.emptied)))
 	err := &exit.Outcome{Code: exit.Partial, Happens: fmt.Sprintf("the report is silent: it has no delivery of %s, "+
 		"and %s; silence proves nothing, so what is stored of these days stands", cli.Days(silent), why)}
-	r.s.Log.Warn("the report is silent", "days", len(silent), "why", why)
 	if e.neverHadRow() {
 		// With this note, a person can accept that the account delivers nothing.
-		c.findings = append(c.findings, finding{err: err, severity: remark, notes: []string{emptyReport}})
+		c.findings = append(c.findings, finding{err: err, isRemark: true, notes: []string{emptyReport}})
 	}
 	for _, d := range c.days {
 		if !slices.Contains(silent, d.Day) {

@@ -12,10 +12,10 @@ import (
 	"spendsync/schema"
 )
 
-// isNoReport reports whether the service answered that it has no report for the requested day (status 404, 410 or 204).
-func isNoReport(err error) bool {
+// hasStatus reports whether the service has answered a request with one of these HTTP statuses.
+func hasStatus(err error, statuses ...int) bool {
 	e, ok := errors.AsType[*extract.ReadError](err)
-	return ok && (e.Status == 404 || e.Status == 410 || e.Status == 204)
+	return ok && slices.Contains(statuses, e.Status)
 }
 
 // copyBefore requests one day more than the account has: the day before its first day. The service may have got a
@@ -32,12 +32,9 @@ func (r *dayReader) copyBefore(ctx context.Context, c *copiedDays) error {
 		return err
 	}
 	if d := probe.days[0]; !d.isStaged && !d.isQuarantined {
-		r.s.Log.Debug("the account's first day stands", "day_before", d.Day.String(), "error", d.step.Message.V)
 		return nil
 	}
 	c.planned, c.days, c.totals = slices.Concat(before, c.planned), append(c.days, probe.days...), earlier.totals
-	r.s.Log.Info("the service has a report of a day before the account's first one; earlier days are read, too", "day",
-		probe.days[0].Day.String())
 	return earlier.copyDays(ctx, before[:last], c)
 }
 
@@ -75,11 +72,9 @@ func (r *run) begins(ctx context.Context, c *copiedDays) {
 	if r.first == first {
 		return
 	}
-	c.findings = append(c.findings, finding{severity: remark, err: fmt.Errorf("the account begins on %s: the service "+
+	c.findings = append(c.findings, finding{isRemark: true, err: fmt.Errorf("the account begins on %s: the service "+
 		"has nothing of %s before it, and its own sums have nothing either", r.first,
 		cli.Count(int(r.first-first), "day"))})
-	r.s.Log.Warn("the account is younger than the reach of the report", "first_day", r.first.String(), "days_before",
-		int(r.first-first))
 }
 
 // hasDelivery reports whether any day has delivery, among the stored days and those of this run.
