@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
 	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -104,6 +110,10 @@ func TestFacts_StandUnderEveryAnswer(t *testing.T) {
 	}
 	half := w.today().String() // only its first hours are ever read
 	w.service.Advance(36 * 24 * time.Hour)
+	out := w.must("query", "-c", "SELECT 1 AS one", "--format", "table")
+	if !strings.Contains(out, "; "+half+" was open then, and no later day is stored") {
+		t.Errorf("36 days later, before a sync:\n%s", out)
+	}
 	if code, _, last := w.run("sync"); code != exit.DayAtRisk {
 		t.Fatalf("exit %d: %s", code, last)
 	}
@@ -129,6 +139,18 @@ func TestFacts_StandUnderEveryAnswer(t *testing.T) {
 			strings.Contains(out, "Lost: ") != tc.lost || strings.Contains(out, part+half+".") != tc.lost ||
 			strings.Contains(out, "Missing") || strings.Contains(out, "No day is missing.") == tc.lost {
 			t.Errorf("%s: lost %v\n%s", tc.args, tc.lost, out)
+		}
+	}
+	first := w.ask("SELECT min(report_date) FROM ops.day_coverage")
+	for sql, says := range map[string]string{
+		"SELECT sum(spend) AS spend FROM spend_daily":       " Lost: ",
+		"SELECT DATE '2026-05-01' AS report_date":           " Not in the store, so unknown and not 0: 2026-05-01.",
+		"SELECT max(report_date) AS report_date FROM spend": " No day is missing.",
+		"SELECT '" + first + "'::DATE - 1 AS report_date":   " Not in the store, so unknown and not 0: ",
+		"SELECT DATE '" + today + "' + 9 AS report_date":    " Not in the store, so unknown and not 0: ",
+	} {
+		if out := w.must("query", "-c", sql, "--format", "table"); !strings.Contains(out, says) {
+			t.Errorf("%s:\n%s\nwant:%s", sql, out, says)
 		}
 	}
 	_, stdout, stderr := w.execute(t.Context(), []string{"query", "-c",
@@ -159,7 +181,7 @@ func TestFacts_OnConversionsStandWhereTheyConcern(t *testing.T) {
 		{"SELECT sum(conversions) AS conversions FROM spend", ` If the answer has days from 20\d\d-\d\d-\d\d on, ` +
 			`their conversions are still arriving: \d+ % of those of \d+ days are to come\.`},
 	} {
-		r, err := duck.Ask(t.Context(), dir, duck.Query{SQL: tc.sql, WithCaveats: true}, duck.Options{Memory: "256MiB"})
+		r, err := duck.Ask(t.Context(), dir, duck.Query{SQL: tc.sql, CaveatsAt: time.Unix(0, 0)}, duck.Options{Memory: "256MiB"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +189,7 @@ func TestFacts_OnConversionsStandWhereTheyConcern(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		if !regexp.MustCompile(`is open\. No day is missing\.` + tc.want + `$`).MatchString(facts) {
+		if !regexp.MustCompile(`is open\. No day (since \S+ )?is missing\.` + tc.want + `$`).MatchString(facts) {
 			t.Errorf("%s: %s", tc.sql, facts)
 		}
 	}
@@ -186,5 +208,67 @@ func TestConversionsExpected_AddUp(t *testing.T) {
 	}
 	if got := a.Rows[0]; got[0].V != "true" || got[1].V != "true" {
 		t.Errorf("positive, the same: %v", got)
+	}
+}
+
+// TestFacts_OfAPartialDay: a day with a refused row is called partial, not missing. An answer that does not show its days
+// names the first day of the store.
+func TestFacts_OfAPartialDay(t *testing.T) {
+	w := newWorld(t, small)
+	day, since := (w.today() - 9).String(), ""
+	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Column: "total_spend", Value: `"a lot"`,
+		Query: "include_creatives=true", Day: day})
+	want := func(code int, says string) {
+		t.Helper()
+		if got, _, last := w.run("sync"); got != code {
+			t.Fatalf("exit %d: %s", got, last)
+		}
+		since = w.ask("SELECT min(report_date) FROM ops.day_coverage")
+		says = strings.ReplaceAll(says, "SINCE", since)
+		out := w.must("query", "-c", "SELECT count(*) AS n FROM spend_daily", "--format", "table")
+		if !strings.Contains(out, says) {
+			t.Errorf("%s\nwant %s", out, says)
+		}
+	}
+	want(exit.Partial, " Read only in part so far: "+day+" ('spendsync status' says why).")
+	if status := w.must("status"); !strings.Contains(status, day) {
+		t.Errorf("status does not name %s:\n%s", day, status)
+	}
+	w.service.ClearFaults()
+	want(exit.OK, " No day since SINCE is missing.")
+}
+
+// TestModels_ARebuildChangesNoRow: after reads by the hour, of which the last ones find every day unchanged, each table
+// of the models has the rows that it has when it is made from nothing.
+func TestModels_ARebuildChangesNoRow(t *testing.T) {
+	w := newWorld(t, small).withMarts()
+	w.env["REREAD_AFTER"] = "0s"
+	replies, next := map[string]*httptest.ResponseRecorder{}, w.server.Config.Handler
+	stands := false // each request for the report gets the reply that it got before
+	w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		reply := replies[r.URL.String()]
+		if !stands || reply == nil || !strings.HasPrefix(r.URL.Path, adsim.ReportPrefix) {
+			reply = httptest.NewRecorder()
+			next.ServeHTTP(reply, r)
+			replies[r.URL.String()] = reply
+		}
+		maps.Copy(out.Header(), reply.Header())
+		out.WriteHeader(reply.Code)
+		_, _ = out.Write(reply.Body.Bytes())
+	})
+	for hour := range 8 {
+		stands = hour >= 4
+		w.must("sync")
+		w.service.Advance(50 * time.Minute)
+	}
+	if n := w.ask("SELECT count(*) >= 4 FROM ops.step WHERE outcome = 'unchanged' AND unit = '" + w.today().String() +
+		"'"); n != "true" {
+		t.Fatal("the open day was not read unchanged")
+	}
+	const content = "SELECT model, account_id, month, content FROM int.made WHERE content <> '' ORDER BY ALL"
+	made := w.ask(content)
+	w.must("repair", "rebuild")
+	if again := w.ask(content); again != made {
+		t.Error(cmp.Diff(made, again))
 	}
 }

@@ -45,7 +45,7 @@ func (c *mcpCommand) run(ctx context.Context, stdin io.Reader) error {
 	}
 	store := &servedStore{call: c.call, from: c.bucketOf(c.from)}
 	w := assistant.Warehouse{Store: store.open, Account: c.account, Options: c.questionOptions(),
-		Within: c.within, Describe: dictionary.DescribeAll}
+		Now: c.now, Within: c.within, Describe: dictionary.DescribeAll}
 	if err := store.try(ctx, w.Options); err != nil {
 		return err // end the command before the assistant sees any tool
 	}

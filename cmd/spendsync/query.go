@@ -131,7 +131,7 @@ func (c *queryCommand) run(ctx context.Context, args []string, hasSQL bool, stdi
 	if err != nil {
 		return err
 	}
-	q.Account, q.WithCaveats = c.account, true
+	q.Account, q.CaveatsAt = c.account, c.now()
 	if err := c.pullFrom(ctx, c.bucketOf(c.from)); err != nil {
 		return err
 	}

@@ -19,12 +19,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/xuri/excelize/v2"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/assistant"
+	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
 
@@ -430,7 +432,7 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 
 	// The numbers in notices are also in the page's list of things to do.
 	costs := regexp.MustCompile(`a conversion costs \$([0-9.]+)`)
-	lasts := regexp.MustCompile(`lasts ([0-9.]+) more day`)
+	lasts := regexp.MustCompile(`lasts to (\d{4}-\d\d-\d\d) `)
 	for _, f := range s.ask("int.findings") {
 		if f["kind"] == "loses" {
 			for _, cost := range costs.FindAllStringSubmatch(f["happened"], -1) {
@@ -438,9 +440,11 @@ func TestReport_NumbersAgreeEverywhere(t *testing.T) {
 			}
 		}
 		if f["kind"] == "runway" {
-			days := lasts.FindStringSubmatch(f["happened"])
-			n, _ := strconv.ParseFloat(runway["days_until_stop"], 64)
-			same("days in the finding", days[1], fmt.Sprintf("%.1f", n))
+			last := lasts.FindStringSubmatch(f["happened"])
+			at, _ := time.Parse(time.RFC3339, runway["stops_at"])
+			if last == nil || last[1] != at.In(schema.Chicago()).Format(time.DateOnly) {
+				t.Errorf("the finding %q, and the money lasts to %s", f["happened"], runway["stops_at"])
+			}
 		}
 	}
 	if compared < 200 {

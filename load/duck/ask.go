@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -34,8 +35,9 @@ type Query struct {
 	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteCSV] without storing it first. Once has
 	// no effect on SQL with parameters.
 	Once bool
-	// WithCaveats asks for [Result.Caveats]: how recent and complete the data behind the answer is.
-	WithCaveats bool
+	// CaveatsAt asks for [Result.Caveats] at this time: how recent and complete the data behind the answer is. Zero: no
+	// caveats.
+	CaveatsAt time.Time
 	// Days selects the days that the caveats are about. It is an SQL condition on main.spend AS s and main.today AS t.
 	// If Days is empty, the days are taken from the columns of the answer.
 	Days string
@@ -111,8 +113,8 @@ func Ask(ctx context.Context, dir string, q Query, o Options) (r *Result, err er
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if q.WithCaveats {
-		r.Caveats = r.caveats(ctx, q.Days)
+	if !q.CaveatsAt.IsZero() {
+		r.Caveats = r.caveats(ctx, q)
 	}
 	return r, nil
 }

@@ -17,15 +17,20 @@ import (
 // days whose conversions still arrive.
 type Caveats struct {
 	Account string    `json:"account_id"`
-	AsOf    time.Time `json:"as_of"`    // when the newest rows were read
-	OpenDay string    `json:"open_day"` // the Chicago day of AsOf, which was not over
-	// Missing days have not been read completely yet. Lost days were never read, and Incomplete days only in part;
-	// neither can be read again. Consecutive days are one entry.
+	AsOf    time.Time `json:"as_of"`                      // when the newest rows were read
+	OpenDay string    `json:"open_day"`                   // the Chicago day of AsOf, which was not over
+	IsOver  bool      `json:"open_day_is_over,omitempty"` // OpenDay is over now, so days may be missing since then
+	// Missing days have not been read yet, and Partial days only in part. Lost days were never read, and Incomplete days
+	// only in part; neither can be read again. Absent days are before the first day of the store or in the future.
+	// Consecutive days are one entry.
 	Missing    []string `json:"missing_days,omitempty"`
+	Partial    []string `json:"partial_days,omitempty"`
 	Lost       []string `json:"lost_days,omitempty"`
 	Incomplete []string `json:"incomplete_days,omitempty"`
-	// OfAllDays means that the answer does not show its days, so the following fields are about all stored days.
-	OfAllDays bool   `json:"of_all_days,omitempty"`
+	Absent     []string `json:"absent_days,omitempty"`
+	// OfAllDays is the first day of the store, if the answer does not show its days. The facts about days are then about
+	// all days since then.
+	OfAllDays string `json:"of_all_days_since,omitempty"`
 	Young     int    `json:"young_days,omitempty"` // days whose conversions still arrive
 	YoungFrom string `json:"young_from,omitempty"` // the first of them
 	// ToCome is the share of the young days' conversions that has yet to arrive.
@@ -38,23 +43,34 @@ type Caveats struct {
 func (f Caveats) String() string {
 	text := "No day is stored."
 	if f.OpenDay != "" {
-		text = fmt.Sprintf("As of %s in Chicago; %s is open.",
-			f.AsOf.In(schema.Chicago()).Format("2006-01-02 15:04"), f.OpenDay)
+		rest := "is open."
+		if f.IsOver {
+			rest = "was open then, and no later day is stored ('spendsync sync' reads them)."
+		}
+		text = fmt.Sprintf("As of %s in Chicago; %s %s", f.AsOf.In(schema.Chicago()).Format("2006-01-02 15:04"),
+			f.OpenDay, rest)
 	}
-	if len(f.Missing)+len(f.Lost)+len(f.Incomplete) == 0 {
+	before := len(text)
+	for _, days := range []struct {
+		spans []string
+		form  string
+	}{
+		{f.Missing, " Missing, so unknown and not 0: %s ('spendsync sync' reads them)."},
+		{f.Partial, " Read only in part so far: %s ('spendsync status' says why)."},
+		{f.Lost, " Lost: %s."},
+		{f.Incomplete, " Read only in part, and the rest is lost: %s."},
+		{f.Absent, " Not in the store, so unknown and not 0: %s."},
+	} {
+		if len(days.spans) > 0 {
+			text += fmt.Sprintf(days.form, strings.Join(days.spans, ", "))
+		}
+	}
+	if len(text) == before && f.OfAllDays != "" {
+		text += " No day since " + f.OfAllDays + " is missing."
+	} else if len(text) == before {
 		text += " No day is missing."
 	}
-	if len(f.Missing) > 0 {
-		text += fmt.Sprintf(" Missing, so unknown and not 0: %s ('spendsync sync' reads them).",
-			strings.Join(f.Missing, ", "))
-	}
-	if len(f.Lost) > 0 {
-		text += fmt.Sprintf(" Lost: %s.", strings.Join(f.Lost, ", "))
-	}
-	if len(f.Incomplete) > 0 {
-		text += fmt.Sprintf(" Read only in part, and the rest is lost: %s.", strings.Join(f.Incomplete, ", "))
-	}
-	if f.Young > 0 && f.OfAllDays {
+	if f.Young > 0 && f.OfAllDays != "" {
 		text += fmt.Sprintf(" If the answer has days from %s on, their conversions are still arriving: %.0f %% of "+
 			"those of %s are to come.", f.YoungFrom, 100*f.ToCome, countDays(f.Young))
 	} else if f.Young > 0 {
@@ -99,9 +115,9 @@ func (r *Result) hasConversions() bool {
 	})
 }
 
-// caveats returns the caveats of the answer, by account. The parameter days is Query.Days. If the file lacks the tables
-// that caveats are made from, there are no caveats.
-func (r *Result) caveats(ctx context.Context, days string) (all []Caveats) {
+// caveats returns the caveats of the answer, by account. If the file lacks the tables that caveats are made from, there
+// are no caveats.
+func (r *Result) caveats(ctx context.Context, q Query) (all []Caveats) {
 	read, err := r.s.Query(ctx, "SELECT t.account_id, epoch_us(t.as_of_at), t.today FROM main.today AS t ORDER BY ALL")
 	if err != nil {
 		return nil
@@ -109,7 +125,8 @@ func (r *Result) caveats(ctx context.Context, days string) (all []Caveats) {
 	for _, row := range read.Rows {
 		var us int64
 		fmt.Sscan(row[1].V, &us)
-		all = append(all, Caveats{Account: row[0].V, AsOf: time.UnixMicro(us).UTC(), OpenDay: row[2].V})
+		all = append(all, Caveats{Account: row[0].V, AsOf: time.UnixMicro(us).UTC(), OpenDay: row[2].V,
+			IsOver: row[2].V < schema.DateOf(q.CaveatsAt).String()})
 	}
 	caveatsOf := func(account string) *Caveats {
 		i := slices.IndexFunc(all, func(f Caveats) bool { return f.Account == account })
@@ -118,10 +135,19 @@ func (r *Result) caveats(ctx context.Context, days string) (all []Caveats) {
 		}
 		return &all[i]
 	}
-	daysSQL, isAll := r.askedDays(ctx, days)
+	daysSQL, isAll := r.askedDays(ctx, q.Days)
+	if isAll {
+		first, err := r.s.Query(ctx, "SELECT account_id, min(report_date) FROM ops.day_coverage GROUP BY ALL ORDER BY ALL")
+		if err != nil {
+			return all
+		}
+		for _, row := range first.Rows {
+			caveatsOf(row[0].V).OfAllDays = row[1].V
+		}
+	}
 	gaps, err := r.s.Query(ctx, "SELECT a.account_id, CASE WHEN a.state = 'partial' AND a.days_until_unreachable = 0 "+
-		"THEN 'incomplete' WHEN a.state = 'partial' THEN 'missing' ELSE a.state END, a.report_date - DATE "+
-		"'1970-01-01' FROM ("+daysSQL+") AS a WHERE a.state IN ('missing', 'partial', 'lost') ORDER BY ALL")
+		"THEN 'incomplete' ELSE a.state END, a.report_date - DATE '1970-01-01' FROM ("+daysSQL+") AS a WHERE a.state "+
+		"IN ('missing', 'partial', 'lost', 'absent') ORDER BY ALL")
 	if err != nil {
 		return all
 	}
@@ -137,31 +163,32 @@ func (r *Result) caveats(ctx context.Context, days string) (all []Caveats) {
 		if n > 1 {
 			span += " to " + (first + schema.Date(n-1)).String()
 		}
-		switch f := caveatsOf(gaps.Rows[i][0].V); gaps.Rows[i][1].V {
-		case "missing":
-			f.Missing = append(f.Missing, span)
-		case "lost":
-			f.Lost = append(f.Lost, span)
-		default:
-			f.Incomplete = append(f.Incomplete, span)
-		}
+		f := caveatsOf(gaps.Rows[i][0].V)
+		to := map[string]*[]string{"missing": &f.Missing, "partial": &f.Partial, "lost": &f.Lost,
+			"incomplete": &f.Incomplete, "absent": &f.Absent}[gaps.Rows[i][1].V]
+		*to = append(*to, span)
 		i += n
 	}
 	if r.hasConversions() {
 		r.young(ctx, daysSQL, caveatsOf)
 	}
-	for i := range all {
-		all[i].OfAllDays = isAll && all[i].Young > 0
-	}
 	return all
 }
 
 // askedDays returns SQL for the days that the answer is about, with account_id, report_date, state and
-// days_until_unreachable. If the answer does not show its days, isAll is true and the SQL is for all days.
+// days_until_unreachable. Days that the store does not have are of the state absent. If the answer does not show its
+// days, isAll is true and the SQL is for all days of the store.
 func (r *Result) askedDays(ctx context.Context, days string) (daysSQL string, isAll bool) {
-	const covered = "SELECT s.account_id, s.report_date, s.state, s.days_until_unreachable FROM ops.day_coverage AS s"
-	if days != "" {
-		return covered + " JOIN main.today AS t ON t.account_id = s.account_id WHERE " + days, false
+	between := func(first, last, where string) string {
+		return fmt.Sprintf(`SELECT s.* FROM (SELECT d.account_id, d.report_date, coalesce(c.state, 'absent') AS state,
+    c.days_until_unreachable
+  FROM (SELECT account_id, unnest(generate_series(%s, %s, INTERVAL 1 DAY))::DATE AS report_date
+    FROM ops.day_coverage GROUP BY account_id) AS d
+  LEFT JOIN ops.day_coverage AS c ON c.account_id = d.account_id AND c.report_date = d.report_date) AS s
+JOIN main.today AS t ON t.account_id = s.account_id WHERE %s`, first, last, where)
+	}
+	if days != "" { // no ready question looks back further
+		return between("min(report_date) - 400", "max(report_date)", days), false
 	}
 	for _, pair := range [][2]string{{"report_date", "report_date"}, {"window_from", "window_to"}} {
 		hasColumn := func(name string) bool { return slices.Contains(r.Columns, Column{name, "DATE"}) }
@@ -170,11 +197,11 @@ func (r *Result) askedDays(ctx context.Context, days string) (daysSQL string, is
 		}
 		span, err := r.s.Query(ctx, fmt.Sprintf("SELECT min(%s), max(%s) FROM temp.answer", pair[0], pair[1]))
 		if err == nil && span.Rows[0][0].Valid && span.Rows[0][1].Valid {
-			return fmt.Sprintf("%s WHERE s.report_date BETWEEN %s AND %s", covered, schema.QuoteText(span.Rows[0][0].V),
-				schema.QuoteText(span.Rows[0][1].V)), false
+			return between("DATE "+schema.QuoteText(span.Rows[0][0].V), "DATE "+schema.QuoteText(span.Rows[0][1].V),
+				"true"), false
 		}
 	}
-	return covered, true
+	return between("min(report_date)", "max(report_date)", "true"), true
 }
 
 // young sets Young, YoungFrom, ToCome and Unknown.

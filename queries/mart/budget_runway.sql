@@ -222,12 +222,13 @@ SELECT
     WHEN 'unknown' THEN 'the balance could not be read'
     WHEN 'stopped' THEN format('the balance of ${:,.2f} is at the level where the service pauses the campaigns', v.balance::DOUBLE)
     WHEN 'funded' THEN format('the balance is ${:,.2f}, and the service charges the card by itself', v.balance::DOUBLE)
-    ELSE format('the balance is ${:,.2f}', v.balance::DOUBLE) || coalesce(format(', which lasts {:.1f} more days at ${:,.2f} a day', v.days_until_stop, v.expected_daily_spend), ', and nothing is spent')
+    ELSE format('the balance is ${:,.2f}', v.balance::DOUBLE) || CASE WHEN v.days_until_stop IS NULL THEN ', and nothing is spent'
+      ELSE coalesce(', which lasts to ' || strftime(v.stops_at AT TIME ZONE 'America/Chicago', '%Y-%m-%d'), ', which lasts more than ten years') || format(' at ${:,.2f} a day', v.expected_daily_spend) END
   END AS reason,
   CASE WHEN v.verdict IN ('stops_soon', 'low') AND p.a_day > 0 THEN p.a_day END AS at_stake,
   CASE
     WHEN v.action IS NOT NULL THEN v.action
-    WHEN v.verdict IN ('stops_soon', 'low') AND v.days_until_stop IS NOT NULL THEN 'add money within ' || greatest(1, floor(v.days_until_stop))::BIGINT || CASE WHEN v.days_until_stop < 2 THEN ' day' ELSE ' days' END
+    WHEN v.verdict IN ('stops_soon', 'low') AND v.days_until_stop IS NOT NULL THEN 'add money by ' || strftime(v.stops_at AT TIME ZONE 'America/Chicago', '%Y-%m-%d')
   END AS action
 FROM verdicts AS v
 LEFT JOIN profit AS p ON p.account_id = v.account_id

@@ -37,6 +37,12 @@ lined AS (
   JOIN ops.step AS p
     ON p.account_id = d.account_id AND p.unit = d.report_date::VARCHAR AND p.stream = 'spend_report' AND p.outcome = 'unchanged'
     AND p.started_at > d.first_at AND p.started_at < d.ends_at
+  UNION
+  -- The last read. When a run makes this table, the steps of that run are not stored yet.
+  SELECT d.account_id, d.report_date, c.last_read_at, NULL
+  FROM day AS d
+  JOIN ops.day_coverage AS c
+    ON c.account_id = d.account_id AND c.report_date = d.report_date AND c.last_read_at > d.first_at AND c.last_read_at < d.ends_at
   UNION ALL
   SELECT d.account_id, d.report_date, d.starts_at, d.starts_at
   FROM day AS d

@@ -39,6 +39,7 @@ type Warehouse struct {
 	Store   func(context.Context) (dir string, m *manifest.Manifest, err error)
 	Account string // the only account whose rows are read; empty: all accounts
 	Options duck.Options
+	Now     func() time.Time
 	// Within returns a context with a time limit for one answer.
 	Within func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 	// Describe describes tables and views by name, as 'spendsync tables' does; without names, it describes all tables
@@ -238,7 +239,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 		}
 	}()
 	q.Account = w.Account
-	q.WithCaveats = true
+	q.CaveatsAt = w.Now()
 	q.MaxRows = int64(rows) + 1 // one row more than shown tells whether there are more
 	result, err := duck.Ask(ctx, dir, q.Query, w.Options)
 	var other *duck.OtherVersionError

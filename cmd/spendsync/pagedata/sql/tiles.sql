@@ -23,7 +23,8 @@ FROM earned AS w CROSS JOIN spark AS s LEFT JOIN page.yesterday AS y ON y.is_tot
 UNION ALL
 SELECT 2, CASE WHEN w.is_paid THEN 'Revenue' ELSE 'Conversions' END, CASE WHEN w.is_paid THEN w.revenue_expected ELSE coalesce(w.conversions_adjusted, w.conversions) END, CASE WHEN w.is_paid THEN 'money' ELSE 'count' END,
   CASE WHEN w.is_paid THEN w.revenue_expected / nullif(w.revenue_expected_before, 0) ELSE w.conversions_adjusted::DOUBLE / nullif(w.conversions_before_adjusted, 0) END - 1, 'change', true,
-  many(w.conversions, 'conversion') || coalesce(' so far, ' || format('{:,}', round(w.conversions_adjusted)::BIGINT) || ' with those to come', ' so far' || CASE WHEN w.conversions > 0 THEN '; how many are to come is known from the second day of syncs on' ELSE '' END), CASE WHEN w.is_paid THEN s.revenue ELSE s.conversions END
+  CASE WHEN w.conversions IS NULL THEN 'not known: the report has rows without their number'
+    ELSE many(w.conversions, 'conversion') END || coalesce(' so far, ' || format('{:,}', round(w.conversions_adjusted)::BIGINT) || ' with those to come', CASE WHEN w.conversions IS NULL THEN '' ELSE ' so far' END || CASE WHEN w.conversions > 0 THEN '; how many are to come is known from the second day of syncs on' ELSE '' END), CASE WHEN w.is_paid THEN s.revenue ELSE s.conversions END
 FROM earned AS w CROSS JOIN spark AS s
 UNION ALL
 SELECT 3, CASE WHEN w.is_paid THEN 'Profit' ELSE 'CPA' END, CASE WHEN w.is_paid THEN w.profit_expected ELSE w.cpa_adjusted END, CASE WHEN w.is_paid THEN 'money' ELSE 'price' END,
@@ -33,7 +34,8 @@ SELECT 3, CASE WHEN w.is_paid THEN 'Profit' ELSE 'CPA' END, CASE WHEN w.is_paid 
 FROM earned AS w CROSS JOIN spark AS s
 UNION ALL
 SELECT 4, 'ROI', w.roi_expected, 'percent', w.roi_expected - w.roi_before_expected, 'points', true,
-  CASE WHEN w.is_paid THEN 'profit by spend, conversions to come counted in' ELSE 'not known without payouts: SPENDSYNC_PAYOUTS' END, s.roi
+  CASE WHEN w.is_paid THEN 'profit by spend, conversions to come counted in' WHEN EXISTS (SELECT 1 FROM int.campaign_now AS n WHERE n.is_paid)
+    THEN 'not known: of some rows the conversions, or what they pay, are not known' ELSE 'not known without payouts: SPENDSYNC_PAYOUTS' END, s.roi
 FROM earned AS w CROSS JOIN spark AS s
 UNION ALL
 SELECT 5, 'Money left', CASE WHEN r.is_auto_funded THEN r.balance ELSE r.days_until_stop END, CASE WHEN r.is_auto_funded THEN 'money' ELSE 'days' END, NULL, NULL, true,
