@@ -181,7 +181,8 @@ func TestFacts_OnConversionsStandWhereTheyConcern(t *testing.T) {
 		{"SELECT sum(conversions) AS conversions FROM spend", ` If the answer has days from 20\d\d-\d\d-\d\d on, ` +
 			`their conversions are still arriving: \d+ % of those of \d+ days are to come\.`},
 	} {
-		r, err := duck.Ask(t.Context(), dir, duck.Query{SQL: tc.sql, CaveatsAt: time.Unix(0, 0)}, duck.Options{Memory: "256MiB"})
+		r, err := duck.Ask(t.Context(), dir, duck.Query{SQL: tc.sql, CaveatsAt: time.Unix(0, 0)},
+			duck.Options{Memory: "256MiB"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,8 +212,8 @@ func TestConversionsExpected_AddUp(t *testing.T) {
 	}
 }
 
-// TestFacts_OfAPartialDay: a day with a refused row is called partial, not missing. An answer that does not show its days
-// names the first day of the store.
+// TestFacts_OfAPartialDay: a day with a refused row is called partial, not missing. An answer that does not show its
+// days names the first day of the store.
 func TestFacts_OfAPartialDay(t *testing.T) {
 	w := newWorld(t, small)
 	day, since := (w.today() - 9).String(), ""

@@ -20,16 +20,16 @@ type Caveats struct {
 	AsOf    time.Time `json:"as_of"`                      // when the newest rows were read
 	OpenDay string    `json:"open_day"`                   // the Chicago day of AsOf, which was not over
 	IsOver  bool      `json:"open_day_is_over,omitempty"` // OpenDay is over now, so days may be missing since then
-	// Missing days have not been read yet, and Partial days only in part. Lost days were never read, and Incomplete days
-	// only in part; neither can be read again. Absent days are before the first day of the store or in the future.
-	// Consecutive days are one entry.
+	// Missing days have not been read yet, and Partial days only in part. Lost days were never read, and Incomplete
+	// days only in part; neither can be read again. Absent days are before the first day of the store or in the
+	// future. Consecutive days are one entry.
 	Missing    []string `json:"missing_days,omitempty"`
 	Partial    []string `json:"partial_days,omitempty"`
 	Lost       []string `json:"lost_days,omitempty"`
 	Incomplete []string `json:"incomplete_days,omitempty"`
 	Absent     []string `json:"absent_days,omitempty"`
-	// OfAllDays is the first day of the store, if the answer does not show its days. The facts about days are then about
-	// all days since then.
+	// OfAllDays is the first day of the store, if the answer does not show its days. The facts about days are then
+	// about all days since that day.
 	OfAllDays string `json:"of_all_days_since,omitempty"`
 	Young     int    `json:"young_days,omitempty"` // days whose conversions still arrive
 	YoungFrom string `json:"young_from,omitempty"` // the first of them
@@ -137,7 +137,8 @@ func (r *Result) caveats(ctx context.Context, q Query) (all []Caveats) {
 	}
 	daysSQL, isAll := r.askedDays(ctx, q.Days)
 	if isAll {
-		first, err := r.s.Query(ctx, "SELECT account_id, min(report_date) FROM ops.day_coverage GROUP BY ALL ORDER BY ALL")
+		first, err := r.s.Query(ctx,
+			"SELECT account_id, min(report_date) FROM ops.day_coverage GROUP BY ALL ORDER BY ALL")
 		if err != nil {
 			return all
 		}
