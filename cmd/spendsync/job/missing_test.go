@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +22,8 @@ import (
 // rewriter changes replies of the advertiser API. The paths that edit receives lack the prefix of the API.
 type rewriter struct {
 	of   http.RoundTripper
-	edit func(path, body string) (status int, edited string) // status 0: unchanged
+	edit func(path, body string) (status int, edited string) // status 0: unchanged; one call at a time
+	mu   sync.Mutex
 }
 
 func (e *rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -32,7 +34,9 @@ func (e *rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	body, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
+	e.mu.Lock()
 	status, edited := e.edit(path, string(body))
+	e.mu.Unlock()
 	if status != 0 {
 		resp.StatusCode = status
 	}
