@@ -15,7 +15,7 @@ import (
 )
 
 // verifyFrom pulls the whole store of a bucket into a folder below TMPDIR, verifies this copy as 'verify' does, and
-// removes the copy. A backup that passes is reported to Prometheus.
+// removes the copy. It also checks the bucket's files for readers. A backup that passes is reported to Prometheus.
 func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error) {
 	b, err := c.openBucket(from)
 	if err != nil {
@@ -31,7 +31,11 @@ func (c *verifyCommand) verifyFrom(ctx context.Context, from string) (err error)
 	if _, err := b.Pull(ctx, o); err != nil {
 		return bucketErr(err)
 	}
-	if err := c.verify(ctx, dir); err != nil {
+	damages, err := b.VerifyParquet(ctx, c.log)
+	if err != nil {
+		return bucketErr(err)
+	}
+	if err := c.verify(ctx, dir, damages...); err != nil {
 		return err
 	}
 	m, err := manifest.Read(dir)

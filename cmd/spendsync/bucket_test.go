@@ -78,3 +78,31 @@ func TestBucket_ThatVanished(t *testing.T) {
 	w.must("sync") // continues from the generation that is back
 	w.must("verify", "--from", w.env["BUCKET"])
 }
+
+// TestBucket_VerifiesFilesOfReaders: damage to files below parquet/ in a bucket, which no pull reads, is found, and the
+// advised push repairs it.
+func TestBucket_VerifiesFilesOfReaders(t *testing.T) {
+	w := newWorld(t, small).withMarts()
+	share := filepath.Join(t.TempDir(), "share")
+	w.env["BUCKET"] = "file://" + share
+	w.must("sync")
+	files, err := filepath.Glob(filepath.Join(share, "parquet", "spend_daily", "*", "*", "data.parquet"))
+	if err != nil || len(files) < 4 {
+		t.Fatal(files, err)
+	}
+	stray := filepath.Join(filepath.Dir(files[0]), "stray.parquet")
+	if err := errors.Join(os.Truncate(files[0], 0), os.Remove(files[1]), os.WriteFile(stray, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	code, out, last := w.run("verify", "--from", w.env["BUCKET"])
+	for _, file := range []string{files[0], files[1], stray} {
+		if rel, _ := filepath.Rel(share, file); code != exit.Damaged || !strings.Contains(out, rel) {
+			t.Errorf("exit %d, without %s:\n%s\n%s", code, rel, out, last)
+		}
+	}
+	if !strings.Contains(last, "spendsync push --full") {
+		t.Errorf("without advice: %s", last)
+	}
+	w.must("push", "--full")
+	w.must("verify", "--from", w.env["BUCKET"])
+}

@@ -47,8 +47,8 @@ func (c *verifyCommand) run(ctx context.Context) error {
 	return c.verify(ctx, c.cfg.DataDir)
 }
 
-// verify checks a store.
-func (c *verifyCommand) verify(ctx context.Context, dir string) error {
+// verify checks a store. The damages were found elsewhere, and are reported together with those of the store.
+func (c *verifyCommand) verify(ctx context.Context, dir string, damages ...*durable.Damage) error {
 	report, err := load.Verify(ctx, dir, c.loadOptions(), job.RowsOfReplies(c.cfg.Service()))
 	var damage *durable.Damage
 	if errors.As(err, &damage) { // the manifest or the commit record is damaged: nothing else can be checked
@@ -57,6 +57,7 @@ func (c *verifyCommand) verify(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	report.Damages = append(report.Damages, damages...)
 	return c.tellVerified(report)
 }
 
