@@ -89,8 +89,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	files := map[string]string{ // by path: the repair that verify names
 		manifest.FileName: durable.RepairBackup, st.is.AccountFiles["acme"].Path: durable.RepairBackup,
 		duck.FileName: durable.RepairRebuild, ledger: manifest.RepairLost,
-		manifest.RawPath("acme", day, 1): "spendsync sync --from 2026-11-20 --to 2026-11-20, or the next sync " +
-			"that reads the day",
+		manifest.RawPath("acme", day, 1): "spendsync sync --from 2026-11-20 --to 2026-11-20",
 	}
 	tables := map[string]bool{}
 	for path, info := range st.is.Accounts["acme"].Files {

@@ -126,6 +126,10 @@ type verifier struct {
 // the day has replies. A reply can be read again while the service still has the reply's day. If the store was set back
 // to an older generation, that must be repaired before any other damage.
 func (v *verifier) nameRepairs() {
+	damaged := map[string]bool{}
+	for _, d := range v.report.Damages {
+		damaged[d.Path] = true
+	}
 	for _, d := range v.report.Damages {
 		if v.setBack != nil && d != v.setBack {
 			d.Repair = "see " + manifest.FileName // any other repair would lose the newer parts of the store
@@ -136,24 +140,32 @@ func (v *verifier) nameRepairs() {
 			switch {
 			case info == nil:
 			case info.Kind == manifest.KindRaw && d.Repair != durable.RepairReplay:
-				d.Repair = v.repairReply(name, info.Day)
-			case info.Table == schema.SpendDaily.Name && len(a.RawPages(info.Day)) == 0:
-				d.Repair = manifest.RepairLost
+				d.Repair = v.repairDay(name, info.Day)
+				if d.Repair == manifest.RepairLost &&
+					!damaged[manifest.TablePath(schema.SpendDaily.Table, name, info.Day)] {
+					d.Repair += "; the stored numbers of the day are complete without it"
+				}
+			case info.Table == schema.SpendDaily.Name:
+				pages := a.RawPages(info.Day)
+				if len(pages) == 0 || slices.ContainsFunc(pages, func(page string) bool { return damaged[page] }) {
+					d.Repair = v.repairDay(name, info.Day)
+				}
 			}
 		}
 	}
 }
 
-// repairReply returns how a damaged reply is repaired: by a sync of its day, while the service still has the day.
-func (v *verifier) repairReply(account string, day schema.Date) string {
+// repairDay returns how a day is repaired whose replies are damaged or missing: by a sync of the day, while the service
+// still has the day.
+func (v *verifier) repairDay(account string, day schema.Date) string {
 	if schema.DaysUntilUnreachable(day, schema.DateOf(v.opts.Now())) <= 0 {
-		return manifest.RepairLost + "; the stored numbers of the day are complete without it"
+		return manifest.RepairLost
 	}
 	command := fmt.Sprintf("spendsync sync --from %s --to %s", day, day)
 	if len(v.manifest.AccountNames()) > 1 {
 		command = "SPENDSYNC_ACCOUNT=" + account + " " + command
 	}
-	return command + ", or the next sync that reads the day"
+	return command
 }
 
 // recordDamage adds damage to the report. It returns an error that is not damage.

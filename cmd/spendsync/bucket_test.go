@@ -70,7 +70,13 @@ func TestBucket_ThatVanished(t *testing.T) {
 	if _, err := os.Stat(share); err == nil {
 		t.Error("the bare folder was written to")
 	}
+	if out := w.must("status"); !strings.Contains(out, "BUCKET BEHIND") {
+		t.Errorf("status:\n%s", out)
+	}
 	w.must("push", "--again")
+	if out := w.must("status"); strings.Contains(out, "BUCKET BEHIND") {
+		t.Errorf("status after the push:\n%s", out)
+	}
 	w.must("verify", "--from", w.env["BUCKET"])
 	if err := errors.Join(os.RemoveAll(share), os.Rename(share+".away", share)); err != nil {
 		t.Fatal(err)

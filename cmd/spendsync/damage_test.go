@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/load/durable"
 )
 
@@ -23,6 +26,48 @@ func (w *world) spoil(path string, edit func([]byte) []byte) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// TestVerify_AdvisesWhatRepairs: if the rows of a day and a reply of the day are damaged, verify advises a sync of the
+// day while the service has it, and then a backup. The advised command runs as printed, and no command advises itself.
+func TestVerify_AdvisesWhatRepairs(t *testing.T) {
+	w := newWorld(t, small).synced()
+	day := w.today() - 20
+	more := func(b []byte) []byte { return append(b, 'x') }
+	damage := func(patterns ...string) {
+		for _, pattern := range patterns {
+			files, err := filepath.Glob(filepath.Join(w.dir, fmt.Sprintf(pattern, day)))
+			if err != nil || len(files) == 0 {
+				t.Fatal(pattern, err)
+			}
+			rel, _ := filepath.Rel(w.dir, files[0])
+			w.spoil(rel, more)
+		}
+	}
+	const reply, rows = "raw/spend_report/*/day=%s/*", "parquet/spend_daily/*/day=%s/*"
+	advises := func(want string, args ...string) {
+		t.Helper()
+		if code, _, last := w.run(args...); code != exit.Damaged || !strings.Contains(last, want) {
+			t.Errorf("%v: exit %d: %s\nwant %s", args, code, last, want)
+		}
+	}
+	args := []string{"sync", "--from", day.String(), "--to", day.String()}
+	command := "run 'spendsync " + strings.Join(args, " ") + "'"
+	for _, damages := range [][]string{{reply}, {reply, rows}} {
+		damage(damages...)
+		advises(command, "verify")
+		advises("run 'spendsync verify'", "repair", "replay")
+		w.must(args...)
+		if len(damages) == 2 { // the sync has replaced the reply
+			advises("run 'spendsync repair replay'", "verify")
+			w.must("repair", "replay")
+		}
+		w.must("verify")
+	}
+	w.service.Advance(15 * 24 * time.Hour)
+	damage(reply, rows)
+	advises("'spendsync pull --all'", "verify")
+	advises("run 'spendsync verify'", "repair", "replay")
 }
 
 // TestStatus_ShowsAnUnfinishedCommit leaves a commit whose last file has not been renamed into place. The commands

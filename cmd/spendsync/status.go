@@ -13,6 +13,7 @@ import (
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/notice"
 	"spendsync/load"
 	"spendsync/load/commit"
 	"spendsync/load/duck"
@@ -56,6 +57,8 @@ type storeStatus struct {
 	Accounts    []accountStatus `json:"accounts"`
 	// Unfinished is a commit that started and did not end, or nil if there is no such commit.
 	Unfinished *commit.Unfinished `json:"unfinished_commit,omitempty"`
+	// Pushed has the last generation that was pushed to each bucket.
+	Pushed map[string]int64 `json:"pushed_generations,omitempty"`
 }
 
 // statusCommand is "status".
@@ -113,6 +116,9 @@ func (c *statusCommand) status(dir string) (*storeStatus, error) {
 		return nil, err
 	}
 	st := &storeStatus{DataDir: dir, Generation: m.Generation, PublishedAt: m.PublishedAt, Unfinished: unfinished}
+	if err := notice.Read(durable.OS, dir, notice.Pushed, &st.Pushed); err != nil {
+		return nil, err
+	}
 	if only := c.account; only != "" && m.Accounts[only] == nil {
 		return nil, warehouseErr(&duck.AccountError{Account: only, Has: m.AccountNames()}, dir)
 	}
@@ -189,7 +195,7 @@ var dayMarks = []dayMark{
 	{schema.StateFinal, "■", "final: complete, beyond the reach", text.FgHiGreen},
 	{schema.StateComplete, "●", "complete, may be restated", text.FgGreen},
 	{schema.StateOpen, "◐", "open: the day is not over", text.FgCyan},
-	{schema.StatePartial, "◔", "partial: last read before it was over", text.FgYellow},
+	{schema.StatePartial, "◔", "partial: read before it was over, or with a row that was refused", text.FgYellow},
 	{schema.StateMissing, "○", "missing, still readable", text.FgHiYellow},
 	{schema.StateLost, "✗", "lost", text.FgRed},
 }
@@ -205,6 +211,12 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 		fmt.Fprintf(w, "\nUNFINISHED COMMIT  generation %d, begun %s: %s not in their places yet, so some files may "+
 			"be newer than the manifest. An active run will finish it; otherwise run 'spendsync sync', which finishes "+
 			"it or names the obstacle\n", u.Generation, ago(u.Since), cli.Count(len(u.Left), "file"))
+	}
+	for address, generation := range st.Pushed {
+		if strings.HasPrefix(c.cfg.Bucket, address) && generation < st.Generation {
+			fmt.Fprintf(w, "\nBUCKET BEHIND  %s has generation %d: 'spendsync push' pushes this one, or names the "+
+				"obstacle\n", address, generation)
+		}
 	}
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)

@@ -126,6 +126,9 @@ func (j Job) repair(ctx context.Context, command string, work func(*repairRun) e
 				res = &Result{Run: m.row(o), Failures: len(m.findings)}
 				return load.RunRecord{Run: res.Run}
 			}})
+		if d, ok := errors.AsType[*durable.Damage](err); ok && command == "replay" && d.Repair == durable.RepairReplay {
+			d.Repair = "spendsync verify" // the replies of its day are damaged, too
+		}
 		if err != nil {
 			return err
 		}
