@@ -231,7 +231,7 @@ func TestFacts_OfAPartialDay(t *testing.T) {
 			t.Errorf("%s\nwant %s", out, says)
 		}
 	}
-	want(exit.Partial, " Read only in part so far: "+day+" ('spendsync status' says why).")
+	want(exit.Partial, " Read only in part so far: "+day+" ('spendsync query mart.coverage' says why).")
 	if status := w.must("status"); !strings.Contains(status, day) {
 		t.Errorf("status does not name %s:\n%s", day, status)
 	}

@@ -56,7 +56,7 @@ func (f Caveats) String() string {
 		form  string
 	}{
 		{f.Missing, " Missing, so unknown and not 0: %s ('spendsync sync' reads them)."},
-		{f.Partial, " Read only in part so far: %s ('spendsync status' says why)."},
+		{f.Partial, " Read only in part so far: %s ('spendsync query mart.coverage' says why)."},
 		{f.Lost, " Lost: %s."},
 		{f.Incomplete, " Read only in part, and the rest is lost: %s."},
 		{f.Absent, " Not in the store, so unknown and not 0: %s."},
