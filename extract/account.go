@@ -63,8 +63,8 @@ func (n *keyNotice) note(h http.Header) {
 }
 
 // KeyNotice returns when the API key expires, and the service's warning about the expiry; both come from the headers of
-// replies. The warning is empty if the latest such reply has none; expiresAt is zero if no reply stated a readable
-// time. ok is false if no reply has stated a time or a warning yet.
+// replies. The warning is empty if the latest reply with such a header has none; expiresAt is zero if no reply stated a
+// readable time. ok is false if no reply has stated a time or a warning yet.
 func (c *Client) KeyNotice() (expiresAt time.Time, warning string, ok bool) {
 	c.notice.mu.Lock()
 	defer c.notice.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 
 // The bounds of the memory for replies, in bytes.
 const (
-	maxInFlight    = 64 << 20 // all replies of a client together
-	defaultMaxBody = 30 << 20 // one reply; while its parts are joined, they take twice as much memory
+	maxInFlight    = 64 << 20 // limit for all replies of a client together
+	defaultMaxBody = 30 << 20 // limit for one reply; joining its parts takes twice as much memory
 
 	firstPart   = 64 << 10
 	largestPart = 1 << 20
@@ -32,8 +32,8 @@ var (
 // inFlight is the memory budget that all replies of a client share while they are read.
 type inFlight struct {
 	free *semaphore.Weighted
-	// waiting is the number of replies of two kinds that wait for memory: a reply that already holds some memory (at
-	// most one may wait), and replies that need the entire budget.
+	// waiting counts replies that wait for memory: at most one reply that already holds some memory, and all replies
+	// that need the entire budget.
 	waiting atomic.Int32
 }
 
@@ -43,7 +43,7 @@ func newInFlight() *inFlight { return &inFlight{free: semaphore.NewWeighted(maxI
 type memory struct {
 	budget *inFlight
 	held   int64
-	alone  bool // the reply holds the entire budget
+	alone  bool // whether the reply holds the entire budget
 }
 
 // acquireAll waits until no other reply is being read, and then holds the entire budget.
@@ -57,8 +57,8 @@ func (m *memory) acquireAll(ctx context.Context) error {
 	return err
 }
 
-// acquire waits for n more bytes. A reply that holds memory waits only if waiting is zero; otherwise acquire returns
-// errCrowded, because two replies that hold memory could wait for each other forever.
+// acquire waits for n more bytes. A reply that already holds memory waits only if the counter waiting is zero;
+// otherwise acquire returns errCrowded, because two replies that hold memory could wait for each other forever.
 func (m *memory) acquire(ctx context.Context, n int64) error {
 	if m.alone || m.budget.free.TryAcquire(n) {
 		m.held += n
@@ -92,7 +92,7 @@ func (m *memory) release() {
 
 // readAll reads r to its end and returns the body and its length in bytes. It reads into the memory of the slice room.
 // If the body does not fit, readAll allocates further parts of at most [largestPart] bytes. A body of more bytes than
-// the parameter most is errTooLarge.
+// the parameter most allows is errTooLarge.
 func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int64) (body []byte, n int64, err error) {
 	r = io.LimitReader(r, most+1)
 	var parts [][]byte

@@ -10,9 +10,10 @@ import (
 //
 // A failed request uses up the budget: its own duration counts, and so does the wait until it is sent again. Time in
 // which several requests wait counts once. If a request is answered at a later attempt, the budget is full again. Once
-// the budget is used up, failed requests are not repeated. If no request is answered for the further duration silent,
-// the client stops sending. So a service that is down costs at most budget plus silent, and a service that answers some
-// requests costs little more than one budget. A day that always fails does not hold up the other days.
+// the budget is used up, failed requests are not repeated. If no request is answered for a further time (the field
+// silent), the client stops sending. So a service that is down costs at most the budget plus that time, and a service
+// that answers some requests costs little more than one budget. A day that always fails does not hold up the other
+// days.
 type breaker struct {
 	budget time.Duration
 	// After the budget is used up, the client stops sending if no request is answered for this long.
@@ -21,7 +22,7 @@ type breaker struct {
 	mu      sync.Mutex
 	resume  time.Time     // no request is sent before this time, because the service asked for a pause
 	spent   time.Duration // time waited since the budget was last full
-	counted time.Time     // the waits before this time are included in spent
+	counted time.Time     // the field spent includes the waits before this time
 }
 
 // waited adds the time since the given instant to the used part of the budget.
@@ -38,7 +39,7 @@ func (b *breaker) waited(since time.Time) {
 }
 
 // answered records that a request was answered. If an earlier attempt of it had failed, the budget is full again. Once
-// the budget is used up, each answer restarts the duration silent.
+// the budget is used up, each answer restarts the time after which the client stops sending.
 func (b *breaker) answered(hadFailed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,8 +56,8 @@ func (b *breaker) useUp() {
 	b.spent = max(b.spent, b.budget)
 }
 
-// left returns how much longer a request may wait: the rest of the budget. A request that was never sent may also wait
-// for the duration silent.
+// left returns how much longer a request may wait: the rest of the budget. A request that was never sent may wait
+// longer, by the time in the field silent.
 func (b *breaker) left(wasSent bool) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

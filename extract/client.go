@@ -88,10 +88,10 @@ type Client struct {
 	clock     serviceClock
 
 	lastFailure atomic.Pointer[failure] // the last failure that may be temporary
-	warned      atomic.Bool             // the log has a warning about retries
+	warned      atomic.Bool             // whether the log has a warning about retries
 
-	isAnswered atomic.Bool // a reply was accepted
-	isUntried  atomic.Bool // nothing shows that the base URL has ever worked
+	isAnswered atomic.Bool // whether a reply was accepted
+	isUntried  atomic.Bool // whether nothing shows that the base URL has ever worked
 
 	requests, retries, bytes, throttled atomic.Int64
 }
@@ -270,8 +270,8 @@ type question struct {
 	about subject
 }
 
-// send sends one request and reads its whole reply within a timeout. keys is the version of the credentials on the
-// request.
+// send sends one request and reads its whole reply within a timeout. The result keys is the version of the credentials
+// on the request.
 func (c *Client) send(ctx context.Context, q question, timeout time.Duration, m *memory) (body []byte, keys int,
 	f *failure) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)

@@ -30,7 +30,7 @@ const (
 // way. A text is never refused: invalid UTF-8 and half a surrogate pair become U+FFFD. The caller refuses rows that are
 // not objects. Unknown keys are recorded. A reply with a key that states an error is refused.
 //
-// The returned rows are stored in the memory of room, if they fit.
+// The returned rows are stored in the memory of the slice room, if they fit.
 func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	a, err := decodeTokens(body, room, form)
 	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
@@ -69,7 +69,7 @@ func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], 
 // replacement takes the place of bytes that are not UTF-8.
 const replacement = "\uFFFD"
 
-// answerOf decodes the reply. It stores the rows in the memory of room, if they fit.
+// answerOf decodes the reply. It stores the rows in the memory of the slice room, if they fit.
 func answerOf[T any](d *decoder, room []T, form rowForm[T]) (a pageReply[T], err error) {
 	if err := d.isObject(); err != nil {
 		return a, err
@@ -132,7 +132,8 @@ func (d *decoder) isObject() error {
 	}
 }
 
-// part decodes one member of the reply's object, and stores it in a. name is the key of the member.
+// part decodes one member of the reply's object, and stores it in the pageReply. The parameter name is the member's
+// key.
 func (a *pageReply[T]) part(d *decoder, room []T, form rowForm[T], name []byte) (err error) {
 	isNamed := func(line string) bool { return slices.Contains(form.service.Names(line), string(name)) }
 	switch {
@@ -191,8 +192,8 @@ func lacksPart(part, line string, keys []string) error {
 		"SPENDSYNC_SERVICE_FILE", part, Keys(fields), line)
 }
 
-// rowsOf decodes the rows into room, or into a new slice if room is too small for them. So no row costs an allocation
-// of its own.
+// rowsOf decodes the rows into the slice room, or into a new slice if they do not fit there. So no row costs an
+// allocation of its own.
 func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 	// Every row has an opening brace, and texts may have more, so the number of braces is an upper bound for the number
 	// of rows.

@@ -23,7 +23,7 @@ type decoder struct {
 	recorded   map[string]bool // paths in unknown
 	notObjects []int           // numbers (from 1) of the rows that are not JSON objects
 	failure    string          // the error that the reply states; empty: none
-	more       bool            // the reply states that more rows follow
+	more       bool            // whether the reply states that more rows follow
 }
 
 // newRowsDecoder returns a decoder of a report's reply, which must be UTF-8. It accepts duplicate keys.
@@ -150,8 +150,8 @@ func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 	return &p, err
 }
 
-// currency reads the currency of the amounts. It returns an error if that is not the currency that spendsync stores. A
-// value that is not a text counts as no currency.
+// currency reads the currency of the amounts. It returns an error if spendsync stores another currency. A value that is
+// not a text counts as no currency.
 func (d *decoder) currency(s *service.Service, key string) error {
 	v, err := d.ReadValue()
 	if err != nil {

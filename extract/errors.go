@@ -27,9 +27,9 @@ var (
 
 // ReadError describes why one read of the service failed.
 type ReadError struct {
-	What      string // the object of the read, for example "spend 2026-03-08 page 3"
+	What      string // what was read, for example "spend 2026-03-08 page 3"
 	Reason    string // the last thing that went wrong
-	Status    int    // of the last reply; 0: no reply came
+	Status    int    // HTTP status of the last reply; 0: no reply came
 	RequestID string // from the service; often empty
 	Attempts  int    // requests sent for this read
 	Err       error  // ErrAuth, ErrUnavailable, ErrPage, ErrContract, ErrUnreachable or ErrNotFound
@@ -80,12 +80,12 @@ func (e *ReadError) DoubtsURL() bool {
 // UnprovenError reports that pages arrived but may be incomplete: rows moved while they were read, or the service paged
 // wrongly. The walk may be repeated.
 type UnprovenError struct {
-	What   string // the object of the walk, for example "spend 2026-03-08"
+	What   string // what the walk read, for example "spend 2026-03-08"
 	Reason string // for example "total changed from 812 to 811"
 	Reply  []byte // the page that shows the reason; nil: no single page does
 }
 
-// Error returns the object of the walk and the reason.
+// Error returns what the walk read, and why it is unproven.
 func (e *UnprovenError) Error() string { return e.What + ": " + e.Reason }
 
 // ReleaseReply returns the reply that an error holds, and removes the reply from the error, because errors live as long
@@ -117,7 +117,7 @@ type replyError struct {
 	// Such a failure may be temporary, and so may an error that the service states. A reply of the wrong shape is
 	// permanent.
 	notJSON bool
-	isError bool // the reply states an error
+	isError bool // whether the reply states an error
 }
 
 func (e *replyError) Error() string { return e.reason + ": " + ErrContract.Error() }

@@ -18,7 +18,7 @@ import (
 
 // failure describes a request that did not return the requested data.
 type failure struct {
-	kind      error // if the request is not repeated: what the read returns as [ReadError.Err]
+	kind      error // [ReadError.Err] of the read, if the request is not repeated
 	reason    string
 	status    int
 	requestID string
@@ -28,8 +28,8 @@ type failure struct {
 	reply     []byte        // the refused JSON
 	refusal   []byte        // the body of a reply with status 400 to 499
 	cause     error         // a network error
-	timedOut  bool          // no complete reply came in time
-	isCrowded bool          // there was no memory for the reply, see [errCrowded]
+	timedOut  bool          // whether no complete reply came in time
+	isCrowded bool          // whether there was no memory for the reply, see [errCrowded]
 }
 
 // hide removes the credentials from the texts of the failure, in case the service repeats them.

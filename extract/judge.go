@@ -201,7 +201,7 @@ func errorIn(body []byte, status int) (e statedError) {
 		return e
 	}
 	fields, ok := Value(bytes.TrimSpace(body)).Object()
-	if status < 400 && !ok { // with an error status, the members before a cut are enough
+	if status < 400 && !ok { // with an error status, the body may be cut off: the members before the cut are enough
 		return e
 	}
 	for _, key := range []string{"error", "errors"} {
@@ -238,7 +238,7 @@ func statesError(v Value) bool {
 	return !v.Null() && !slices.Contains(none, string(bytes.Join(bytes.Fields(v), nil)))
 }
 
-// textOf returns the first of the members named keys that is a text and not empty; "": none is.
+// textOf returns the first text that is not empty among the members with the given keys; "": there is none.
 func textOf(fields map[string]Value, keys ...string) string {
 	for _, key := range keys {
 		if text, _ := fields[key].Text(); text != "" {

@@ -19,9 +19,9 @@ const limitWindow = time.Minute + 250*time.Millisecond
 // connection before it answered anything.
 type limiter struct {
 	limit int
-	// The first waiting request holds turn (a channel of capacity 1); the other waiting requests queue for it.
+	// The first waiting request holds the place in this channel of capacity 1; the other waiting requests queue for it.
 	turn chan struct{}
-	// A value is sent to moved when a request has ended; the first waiting request receives it.
+	// This channel signals that a request has ended; the first waiting request receives the signal.
 	moved chan struct{}
 
 	log  *slog.Logger
@@ -74,8 +74,8 @@ func (l *limiter) acquire(ctx context.Context) error {
 	}
 }
 
-// tryAcquire counts one more request as open if the limit allows it. If not, room is the time at which the next request
-// will be allowed; zero: unknown.
+// tryAcquire counts one more request as open if the limit allows it. If not, the result room is the time at which the
+// next request will be allowed; zero: unknown.
 func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,8 +85,8 @@ func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	return room, ok
 }
 
-// room reports whether the limit allows one more request now. If not, at is the time at which the limit will allow one;
-// zero: unknown, because all counted requests are still open. mu must be locked.
+// room reports whether the limit allows one more request now. If not, the result at is the time at which it will; zero:
+// unknown, because all counted requests are still open. mu must be locked.
 func (l *limiter) room(now time.Time) (at time.Time, ok bool) {
 	old := 0
 	for old < len(l.ended) && now.Sub(l.ended[old]) >= limitWindow {

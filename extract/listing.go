@@ -61,7 +61,7 @@ type passage struct {
 	entities []Entity
 	seen     map[string]bool
 	total    int64  // the total that the latest page states; -1: none
-	refused  string // the first unrecognized entry, and why
+	refused  string // the first unrecognized entry, and the reason
 	end      walkResult
 	why      string
 }
@@ -88,9 +88,9 @@ func (l *lister) list(ctx context.Context) (Listing, error) {
 	return Listing{Entities: p.entities, Complete: p.end == complete, Why: p.why}, nil
 }
 
-// byStatus reads the list one status at a time, and adds the entries to the parameter all. On entry, all is the
-// incomplete result of a walk over all statuses. If the service states the total of the whole list, the number of
-// entries is compared with it.
+// byStatus reads the list one status at a time. It adds the entries to the incomplete result of a walk over all
+// statuses, which is the parameter all. If the service states the total of the whole list, the number of entries is
+// compared with it.
 func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	whys := []string{}
 	for _, status := range l.statuses {
@@ -180,7 +180,7 @@ func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 // will do.
 func (part listPage) next(offset int) (next int, last string) {
 	switch n := part.shown; {
-	case n == 1: // by n-1 = 0 the offset would not advance; so these two pages do not overlap
+	case n == 1: // an offset that advances by n-1 = 0 would not change, so the next page does not overlap this page
 		return min(offset+1, maxOffset), ""
 	case part.refused != "": // the last entry may be the unrecognized one
 		return min(offset+n-1, maxOffset), ""
@@ -223,8 +223,8 @@ func (p *passage) add(entries []Entity) {
 	}
 }
 
-// entity requests a creative, a campaign, or a part of a campaign. The argument path is the name of a line paths.NAME
-// of the service file, and id is the ID of the creative or the campaign.
+// entity requests a creative, a campaign, or a part of a campaign. The argument path is the NAME in a line paths.NAME
+// of the service file. The argument id is the ID of the creative or the campaign.
 func entity(ctx context.Context, c *Client, kind, path, id string) (Entity, error) {
 	idKind := "campaign"
 	if kind == KindCreative {

@@ -49,7 +49,7 @@ type pageReply[T any] struct {
 	pagination *pagination // nil: the reply has no pagination, as all replies before April 2026
 	unknown    []UnknownKey
 	notObjects []int // rows, from 1
-	more       bool  // the reply itself states that more rows follow
+	more       bool  // whether the reply itself states that more rows follow
 }
 
 // room is the memory into which a walk reads each of its pages.

@@ -31,7 +31,7 @@ type pageWalk[T any] struct {
 	q    paged[T]
 	seen Evidence
 	last int64 // the number of the last page, as the pages state it
-	done bool  // no further page is requested
+	done bool  // whether no further page is requested
 	// full contains the rows of the last page, if that page has as many rows as fit. isRepeat is true if the service
 	// repeated these rows on the page after the last page.
 	full     map[string]bool
@@ -53,7 +53,7 @@ func (w *pageWalk[T]) add(n int, a *pageReply[T]) error {
 	switch {
 	case w.seen.Rows+rows > maxRows || n >= maxPages:
 		return w.contract(n, "no end after %d rows on %d pages", w.seen.Rows+rows, n)
-	case n > 1 && int64(n) > w.last && w.hasAll(a.items): // the page after the last page is empty or repeats it
+	case n > 1 && int64(n) > w.last && w.hasAll(a.items): // the page after the last is empty or repeats the last
 		w.done, w.isRepeat = true, rows > 0
 		return nil
 	case g == nil:
@@ -106,8 +106,8 @@ func (w *pageWalk[T]) rememberLast(items []T) {
 	}
 }
 
-// hold records a contradiction between the pagination of a page and its rows, or between it and the pagination of the
-// previous page.
+// hold records a contradiction within the pagination of a page, or between it and the page's rows, or between it and
+// the total of the previous pages.
 func (w *pageWalk[T]) hold(n int, rows int64, g *pagination) {
 	if rows > g.pageSize {
 		w.against("page %d: %s, and its page_size is %d", n, count(rows, "row"), g.pageSize)

@@ -47,7 +47,7 @@ func (c *Client) read(ctx context.Context, q question) ([]byte, error) {
 		c.limit.release(true)
 		if f == nil {
 			took := time.Since(sent)
-			if took > time.Duration(c.timeout.Load()) { // give other answers as much time
+			if took > time.Duration(c.timeout.Load()) { // allow later answers even more time
 				c.timeout.Store(int64(2 * took))
 			}
 			c.isAnswered.Store(true)
@@ -90,8 +90,8 @@ type reading struct {
 	q        question
 	wait     *backoff.ExponentialBackOff
 	attempts int
-	failures [retryInBudget + 1]int // number of failures, by how often they may be retried
-	renewed  bool                   // the credentials were read again
+	failures [retryInBudget + 1]int // number of failures, for each value of the type retry
+	renewed  bool                   // whether the credentials were read again
 	memory   memory                 // memory that holds the reply being read
 
 	longer time.Duration // timeout of the next request, after a request that timed out
@@ -164,8 +164,8 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	r.c.lastFailure.Store(f)
 	left := b.left(true)
 	if f.pause <= r.c.budget || left == 0 {
-		// The pause delays all requests. A pause longer than the time that retries may take delays this request alone,
-		// because it may be meant for one endpoint, unless that time is already used up.
+		// The pause delays all requests. A pause longer than the entire retry budget may be meant for one endpoint, so
+		// it delays other requests only if the budget is already used up.
 		b.pause(f.pause)
 	}
 	switch {
@@ -192,7 +192,7 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	return r.sleep(ctx, min(wait, b.left(true)))
 }
 
-// usedUp appends to the text reason that the retry budget is used up.
+// usedUp returns the given reason, extended by the statement that the retry budget is used up.
 func (r *reading) usedUp(reason string) string {
 	return fmt.Sprintf("%s, and the retry budget of %v is used up", reason, r.c.budget)
 }

@@ -41,7 +41,7 @@ type Entity struct {
 type resource struct {
 	service *service.Service
 	name    string // "campaign", for errors
-	plural  string // "campaigns", for errors and lines of the service file; empty: the service has no list of them
+	plural  string // "campaigns", for errors and lines of the service file; empty: the service does not list them
 	line    string // the line of the service file that names the keys of the ID, for errors
 	// id returns the ID of an object; ok is false if the object is not such an entity.
 	id func(fields map[string]Value) (id string, ok bool)
@@ -88,7 +88,7 @@ func (r resource) idKeys() string {
 type listPage struct {
 	entries []Entity
 	shown   int    // number of entries on the page, refused ones included
-	refused string // the first unrecognized entry, and why
+	refused string // the first unrecognized entry, and the reason
 	total   int64  // entries of the whole list, as the page states it; -1: no total is stated
 }
 
@@ -143,7 +143,7 @@ func (r resource) array(doc Value) ([]Value, error) {
 		return all[0].values, nil
 	case len(filled) == 1:
 		return filled[0].values, nil
-	case len(all) == 0: // name deeper arrays in the error; they are used only if the service file names one
+	case len(all) == 0: // the error names deeper arrays: they are used only if the service file names one
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
 			inner, _ := fields[key].Object()
 			all = append(all, arraysOfObjects(key+".", inner)...)

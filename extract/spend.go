@@ -21,7 +21,7 @@ const maxPageSize = 10_000
 type SpendLine struct {
 	Date, CampaignID, CampaignName, CreativeID, SourceID Value
 	TotalSpend, Clicks, Impressions, Conversions         Value
-	Currency                                             Value // of the spend, if the row names a currency
+	Currency                                             Value // currency of the spend; nil: the row names none
 	JSON                                                 Value // the entire row
 }
 

@@ -30,7 +30,7 @@ type Totals struct {
 // Total is the service's own sum of one day.
 type Total struct {
 	Spend   schema.Money
-	Rounded bool // the service's text of Spend had more than six decimals
+	Rounded bool // whether the service's text of Spend had more than six decimals
 	Clicks  schema.Null[int64]
 }
 
@@ -166,8 +166,8 @@ func decimals(digits []byte) int {
 }
 
 // Agrees reports whether the service's own sum of a day fits the sums of the day's rows. If both have clicks, the
-// clicks must be equal. The spend may differ by half a millionth of a dollar for each rounded value: the argument
-// rounded is the number of such values in the rows, and the service's sum may be one more.
+// clicks must be equal. The spend may differ by half a millionth of a dollar for each rounded value. The argument
+// rounded is the number of rounded values in the rows; the service's sum counts as one more if it was rounded.
 func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int) bool {
 	if t.Clicks.Valid && clicks.Valid && t.Clicks.V != clicks.V {
 		return false

@@ -182,8 +182,8 @@ func Keys(fields map[string]Value) string {
 	return strings.Join(names, ", ") + more
 }
 
-// twice is the prefix of a Value that joins several different values of one key of a row. Valid JSON cannot begin with
-// this text.
+// A Value that joins several different values of one key of a row begins with the text twice. Valid JSON cannot begin
+// with this text.
 const twice = "twice: "
 
 // IsTwice reports whether a row has the key several times, with different values.

@@ -31,7 +31,7 @@ var SpendIntraday = Define[Intraday]("spend_intraday", ByDay,
 		"The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.")
 
 // IntradayOf adds up the rows of an open day by campaign. The rows must be in key order. The sum of a count is NULL if
-// a row with spend lacks the count. A row without spend that lacks it adds 0.
+// a row with spend lacks the count. A row without spend that lacks the count adds 0.
 func IntradayOf(rows *SpendRows, seen Instant, run string) (lines []Intraday) {
 	for _, r := range rows.All() {
 		if n := len(lines); n == 0 || lines[n-1].CampaignID != r.CampaignID {

@@ -91,8 +91,8 @@ type scaled struct {
 	v        int64
 	place    int  // number of digits that v still takes; negative once a digit was dropped
 	half     byte // the first dropped digit
-	isBeyond bool // a dropped digit after half is not 0
-	isHuge   bool // v has more than 18 digits
+	isBeyond bool // whether a digit that was dropped after half is not 0
+	isHuge   bool // whether v would have more than 18 digits
 }
 
 func (d *scaled) add(digits []byte) {

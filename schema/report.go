@@ -51,7 +51,7 @@ func IsOfCreative(c ReportColumn) bool {
 	return c.Is == ReportLabel || c.Name == "campaign_id" || c.Name == "creative_id"
 }
 
-// ReportNames returns the names of the columns for which matches reports true, in their order.
+// ReportNames returns the names of the columns for which the function matches returns true, in their order.
 func ReportNames(matches func(ReportColumn) bool) (names []string) {
 	for _, c := range Report {
 		if matches(c) {
@@ -78,7 +78,7 @@ type Piece struct {
 	Pages    int    `json:"pages"`
 }
 
-// Has reports whether a row is of the campaign and, if the piece has one, of the creative.
+// Has reports whether a row belongs to the piece's campaign and, if the piece is a creative, to that creative.
 func (p Piece) Has(r *Spend) bool {
 	return r.CampaignID == p.Campaign && (p.Creative == "" || r.CreativeID == p.Creative)
 }

@@ -42,7 +42,7 @@ var SpendDaily = Define[Spend]("spend_daily", ByDay,
 
 // ReplyRules is the version of the rules by which replies of the report become rows of [SpendDaily]. Raise it whenever
 // the same reply may give different rows. Stored replies of days within the report's reach are then decoded again.
-// Those of older days are not, so they need not decode to the stored rows.
+// Stored replies of older days are not decoded again, so they need not give the stored rows.
 const ReplyRules = "4"
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].

@@ -102,8 +102,8 @@ var restatedNumbers = func() (restated []restatedNumber) {
 	return restated
 }()
 
-// SetNumbers sets the old numbers from the stored row, the new numbers from the row just read, and the operation. It is
-// an insert if there is no stored row (nil), and a delete if no row was read.
+// SetNumbers sets the old numbers from the stored row, the new numbers from the row just read, and the operation. The
+// operation is an insert if there is no stored row (nil), and a delete if no row was read.
 func (l *SpendChange) SetNumbers(stored, read *Spend) {
 	switch l.Op = OpUpdate; {
 	case stored == nil:

@@ -77,7 +77,8 @@ func (s *SpendRows) Cut(n int) {
 	}
 }
 
-// Name sets the campaign names of the rows. names maps campaign IDs to names; rows of other campaigns keep their name.
+// Name sets the campaign names of the rows. The map names has a name for each campaign ID; rows of campaigns that are
+// not in the map keep their name.
 func (s *SpendRows) Name(names map[string]string) {
 	for i := range s.heads {
 		if name := names[s.heads[i].CampaignID]; name != "" {

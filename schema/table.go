@@ -34,13 +34,13 @@ type Column struct {
 	Nullable  bool
 	Key       bool
 	FieldID   int // in Parquet and Arrow; never reused, never changed
-	Since     int // version of the tables that added it
+	Since     int // the column exists since this version of the tables
 	History   InHistory
 
 	encoding string  // Parquet encoding of the values; empty: a dictionary, if the kind has one
 	compress string  // DuckDB's compression; empty: DuckDB chooses each time
-	offset   uintptr // of the field in the row struct, in bytes
-	index    []int   // of the field in the row struct, as reflect's FieldByIndex takes it
+	offset   uintptr // offset of the field in the row struct, in bytes
+	index    []int   // index of the field in the row struct, as reflect's FieldByIndex takes it
 }
 
 // DuckDB returns the name of the column's type in DuckDB, for example DECIMAL(18,6).
@@ -80,12 +80,12 @@ type Table struct {
 	Arrow     *arrow.Schema
 	Parquet   *parquet.Schema
 
-	Since     int // version of the tables that added it
+	Since     int // the table exists since this version of the tables
 	Dropped   []DroppedColumn
-	Versioned bool     // its rows are versions: they embed a [Frame]
+	Versioned bool     // whether its rows are versions: they embed a [Frame]
 	MadeFrom  MadeFrom // the source from which its rows can be rebuilt
-	Large     bool     // this table has by far the most rows
-	Stubbed   bool     // entities known only from the report have versions, too: see [Stubbed]
+	Large     bool     // whether this table has by far the most rows
+	Stubbed   bool     // whether entities known only from the report have versions, too: see [Stubbed]
 	// number of consecutive complete listings that must lack an entity before it counts as deleted
 	Patience int
 	View     string                    // the view whose rows the table's files hold, see [AnswerOf]; empty: none
@@ -206,8 +206,8 @@ func offsetOf(row reflect.Type, f reflect.StructField) (offset uintptr) {
 	return offset
 }
 
-// numberIn parses the number in a tag of the field into *to. The number must be from least to most. Without the tag,
-// *to is unchanged.
+// numberIn parses the number in a tag of the field into *to. The parameters least and most are the bounds of the
+// number. Without the tag, *to is unchanged.
 func numberIn(f reflect.StructField, tag string, to *int, least, most int) error {
 	text, ok := f.Tag.Lookup(tag)
 	if !ok {

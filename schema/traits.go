@@ -27,7 +27,7 @@ func Since(version int) Trait { return func(t *Table) { t.Since = version } }
 
 // DroppedColumn is a column that only files of earlier versions have. Its field ID is never reused.
 type DroppedColumn struct {
-	In      int // version of the tables that dropped it
+	In      int // the column is gone since this version of the tables
 	Name    string
 	FieldID int
 }
@@ -86,8 +86,8 @@ func inHistory(tag string, c Column) (InHistory, error) {
 	return 0, fmt.Errorf("column %s: history %q", c.Name, tag)
 }
 
-// FilesVersion returns the version of the tables that last changed the columns of this table. The table's Parquet files
-// state this version, and not the newest, so that equal rows give equal files until the columns change.
+// FilesVersion returns the version, see [Version], in which the columns of this table last changed. The table's Parquet
+// files state that version and not the newest one. So equal rows give equal files until the columns change.
 func (t *Table) FilesVersion() int {
 	version := t.Since
 	for _, c := range t.Columns {
@@ -100,7 +100,7 @@ func (t *Table) FilesVersion() int {
 }
 
 // HasColumnsOf reports whether a file of the table, written by the given version of the tables, has exactly the columns
-// with these names, in this order. Columns that a later version dropped may be missing or not.
+// with these names, in this order. The file may have or lack columns that a later version dropped.
 func (t *Table) HasColumnsOf(version int, names []string) bool {
 	was := t.AsOf(version)
 	return was != nil && slices.Equal(was.ColumnNames(), slices.DeleteFunc(slices.Clone(names), func(name string) bool {

@@ -79,7 +79,7 @@ func Campaign(a Reply, c SettingsContext) (row schema.Campaign, _ Decoded, err e
 type audience struct {
 	reader            // reads the members of the audience
 	campaign   reader // reads the campaign
-	isReadable bool   // there is a readable audience
+	isReadable bool   // whether there is a readable audience
 }
 
 func (r reader) audience() *audience {
@@ -132,7 +132,7 @@ func (a *audience) unsupported(row *schema.Campaign) {
 	}
 }
 
-// readAll reports whether every key of an object is in Read.
+// readAll reports whether the field Read contains every key of an object.
 func (d *Decoded) readAll(fields map[string]extract.Value) bool {
 	for key := range fields {
 		if !slices.Contains(d.Read, key) {

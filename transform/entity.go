@@ -19,7 +19,7 @@ type SettingsContext struct {
 
 // Reply holds the service's replies about one campaign or one creative.
 type Reply struct {
-	Listed   extract.Entity // an entry of a list that may omit fields: of a campaign, or short; zero: not read
+	Listed   extract.Entity // a campaign's entry in a list, or a creative's short entry; zero: not read
 	Own      extract.Entity // the reply about one entity, or a creative's entry that is not short; zero: not read
 	Campaign string         // the campaign of a creative
 }
@@ -247,9 +247,10 @@ func (r reader) inside(section string, fields map[string]extract.Value) reader {
 	return reader{entityContext: r.entityContext, section: section, from: []map[string]extract.Value{fields}}
 }
 
-// within returns a reader of an inner object, for example the audience. The service file has its possible keys in a
-// line with that name, and the keys in the object in a section with that name. ok is false if there is no such object.
-// An empty list counts as an empty object, because some languages write an empty object as [].
+// within returns a reader of an inner object, for example the audience. In the service file, the line with that name
+// lists the possible keys of the object, and the section with that name lists the keys within the object. ok is false
+// if there is no such object. An empty list counts as an empty object, because some languages write an empty object as
+// [].
 func (r reader) within(name string) (inner reader, ok bool) {
 	v, _ := r.value(r.names(name)...)
 	if v.Null() {

@@ -8,8 +8,8 @@ import (
 	"spendsync/extract"
 )
 
-// maxID bounds an ID, in bytes. The description allows 40 characters; the bound keeps a mistake from filling the store.
-// Texts are bounded only by the size of the reply.
+// maxID is the maximum length of an ID, in bytes. The description allows 40 characters. The maximum keeps a mistake
+// from filling the store. The length of other texts is limited only by the size of the reply.
 const maxID = 200
 
 // Interner stores one copy of each ID and text, and checks each only once. It recognizes a value by the bytes received.
@@ -17,7 +17,7 @@ const maxID = 200
 // pointer. An Interner is not safe for concurrent use; the rows made with it are.
 type Interner struct {
 	ids, texts map[string]string // from the JSON as received
-	isDamaged  bool              // set if a text is not exactly as sent, see Decoded.Damaged; the caller resets it
+	isDamaged  bool              // whether a text is not exactly as sent, see Decoded.Damaged; the caller resets it
 }
 
 // NewInterner returns an empty Interner.

@@ -159,7 +159,7 @@ func (c *entityContext) linkOf(column string) func(extract.Value) (string, error
 }
 
 // instant reads a time, or a day, which becomes the beginning of the day in Chicago. A time without a zone is in the
-// zone of the service file; if that names no zone, the time is refused.
+// zone of the service file; if the file names no zone, the time is refused.
 func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) {
 	s, ok := v.Text()
 	switch s = strings.TrimSpace(s); {

@@ -15,9 +15,9 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// Service simulates the service as seen by one of its accounts. As an [http.Handler], it serves all accounts. Clock,
-// faults, quirks and log are shared by all accounts; world, with the campaigns and their numbers, and api are those of
-// the one account.
+// Service simulates the service as seen by one of its accounts. As an [http.Handler], it serves all accounts. The
+// clock, the faults, the quirks and the log belong to all accounts. The World, with the campaigns and their numbers,
+// and the API belong to the one account.
 type Service struct {
 	*world.World
 	*clock.Clock

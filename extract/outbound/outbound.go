@@ -30,7 +30,7 @@ type Options struct {
 	HeaderTimeout time.Duration // until the headers of the reply arrive; 0: one minute
 	MaxBody       int64         // limit of a successful reply, in decompressed bytes; 0: none
 	Hosts         []*url.URL    // the only hosts to send to; none: any host
-	RequireTLS    bool          // refuse plain http to other machines
+	RequireTLS    bool          // whether to refuse plain http to other machines
 }
 
 // maxErrorBody limits the body of a reply with status 300 or higher, because the AWS SDK reads such a body to its end.

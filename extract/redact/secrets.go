@@ -27,13 +27,13 @@ type Secrets struct {
 	headers []string       // the Authorization headers
 	stored  *regexp.Regexp // matches secrets in a reply that is stored
 	shown   *regexp.Regexp // matches secrets in a text that people read, such as a message
-	// parts make the search fast: a text is searched with the expression stored only if it contains one of these parts
-	// after its escapes are decoded. Every match of stored contains one.
+	// parts make the search fast. A text is searched for secrets only if, after its escapes are decoded, it contains
+	// one of these parts. Every match of the expression in the field stored contains one.
 	parts [][]byte
 }
 
-// Shorter secrets, in bytes, are not replaced. minStored applies to a stored reply, which must not be altered without
-// need. minShown applies to a text for people, in which part of an unrelated word may be replaced.
+// Secrets of fewer bytes are not replaced. minStored applies to a stored reply, which must not be altered without need.
+// minShown applies to a text for people, in which part of an unrelated word may be replaced.
 const minStored, minShown = 6, 4
 
 // Of returns the secrets in Authorization headers: the token and, for HTTP Basic, the password, alone and together with
@@ -89,7 +89,7 @@ func (s *Secrets) addParts(texts ...string) {
 var letters = regexp.MustCompile(`^[A-Za-z]+$`)
 
 // anyOf returns an expression that matches every spelling of the given secrets, the longest first. It also matches
-// base64 text that contains one of the texts in coded.
+// base64 text that contains one of the texts of the parameter coded.
 func anyOf(secrets, coded []string) *regexp.Regexp {
 	var forms []string
 	for _, secret := range secrets {
@@ -231,7 +231,7 @@ func (s *Secrets) Reply(body []byte) (clean []byte, found bool) {
 	return append(clean, body[done:]...), true
 }
 
-// in reports whether a text contains one of s.parts. Only then can it contain a secret.
+// The method in reports whether a text contains one of s.parts. Only then can it contain a secret.
 func (s *Secrets) in(text []byte) bool {
 	return slices.ContainsFunc(s.parts, func(p []byte) bool { return bytes.Contains(text, p) })
 }
@@ -259,8 +259,8 @@ func nextText(body []byte, from int, any bool) (begin, end int) {
 	return begin, len(body)
 }
 
-// hide replaces secrets in a text by the result of mark. If a secret appears only after percent signs and HTML are
-// decoded, hide replaces the entire text.
+// hide replaces secrets in a text by the results of the function mark. If a secret appears only after percent signs and
+// HTML are decoded, hide replaces the entire text.
 func hide(secrets *regexp.Regexp, text string, mark func(secret string) string) string {
 	text = secrets.ReplaceAllStringFunc(text, mark)
 	if strings.ContainsAny(text, "%&") && secrets.MatchString(html.UnescapeString(percentDecoded(text))) {

@@ -17,7 +17,7 @@ type Error struct {
 	Line    int // number of the line, from 1; 0: the error is about the whole file
 	Key     string
 	Reason  string
-	Unknown bool // there is no such key
+	Unknown bool // whether there is no such key
 }
 
 // Error returns the line, the key and the reason.

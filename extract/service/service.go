@@ -27,7 +27,7 @@ type Service struct {
 // line holds the values under one key of the service file.
 type line struct {
 	written []string // the names or texts
-	list    bool     // several names are allowed
+	list    bool     // whether several names are allowed
 }
 
 var embeddedService = sync.OnceValue(func() *Service {
@@ -194,7 +194,7 @@ func (s *Service) finish() *Error {
 	for _, name := range s.lines["currency.keys"].written {
 		s.columns[name] = "currency"
 	}
-	keyOf := map[string]string{} // which key of the file has declared a name for a column, by that name
+	keyOf := map[string]string{} // by the name of a column in replies: the key of the file that has declared the name
 	for _, name := range schema.ReportNames(schema.MayNotLack) {
 		if !slices.Contains(s.lines[reportColumns].written, name) {
 			return &Error{Key: reportColumns, Reason: "it lacks " + name + ", without which no row can be stored"}

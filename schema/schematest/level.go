@@ -16,7 +16,7 @@ var level = os.Getenv("SPENDSYNC_TEST")
 // All reports whether every case is to be tried.
 func All() bool { return level == "all" || level == "long" }
 
-// Long skips a test that only [All] runs.
+// Long skips the calling test unless [All] returns true.
 func Long(t testing.TB) {
 	t.Helper()
 	if !All() {

@@ -21,7 +21,7 @@ func SpendRow(d schema.Date, source string, spend schema.Money, edit ...func(*sc
 	return r
 }
 
-// SpendOfSources returns n rows of one day, each of another source.
+// SpendOfSources returns n rows of one day, each with a source of its own.
 func SpendOfSources(d schema.Date, n int) []schema.Spend {
 	rows := make([]schema.Spend, n)
 	for i := range rows {

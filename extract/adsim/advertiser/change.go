@@ -104,8 +104,8 @@ func fieldsOf(set map[string]any) (f fields, err error) {
 	return f, nil
 }
 
-// take decodes the field with the given name, and removes it from f; it does nothing if f lacks the field. Fields that
-// remain in f at the end are unknown. Null decodes as the zero value.
+// take decodes the field with the given name, and removes it from the fields f; it does nothing if the field is not
+// there. Fields that remain at the end are unknown. Null decodes as the zero value.
 func take[T any](f fields, name string, into **T) error {
 	raw, present := f[name]
 	if !present {

@@ -37,7 +37,7 @@ func noSuch(what string) *problem {
 	return &problem{status: http.StatusNotFound, message: "There is no such " + what + " in this account."}
 }
 
-// refuse returns the error reply for err, which is a problem.
+// refuse returns the error reply for err, which has the type problem.
 func (s *API) refuse(err error) wire.Reply {
 	p, isProblem := errors.AsType[*problem](err)
 	if !isProblem {

@@ -42,7 +42,7 @@ type Config struct {
 	// the account pays by card.
 	Prepaid int64
 	Quirks  []string // switched on at the start: see [Quirks] and [Service.SetQuirks]
-	Control bool     // serve the commands under /_sim/, which need no credentials
+	Control bool     // whether to serve the commands under /_sim/, which need no credentials
 }
 
 // Credentials that apply if a Config sets none.
@@ -53,8 +53,8 @@ const (
 	DefaultWriteKey = "adv_sim_write_key"
 )
 
-// Next returns more, the Config of the i-th further account, with defaults for the fields that must differ from those
-// of the first account.
+// Next returns the Config of the i-th further account (the argument more), with defaults for the fields that must
+// differ from those of the first account.
 func (cfg *Config) Next(more Config, i int) Config {
 	n := strconv.Itoa(i + 1)
 	setDefault(&more.Seed, cfg.Seed+uint64(i))
@@ -63,7 +63,7 @@ func (cfg *Config) Next(more Config, i int) Config {
 	setDefault(&more.WriteKey, DefaultWriteKey+n)
 	setDefault(&more.AdvertiserName, "Second Account "+n)
 	setDefault(&more.RateLimit, cfg.RateLimit)
-	more.Campaigns = min(more.Campaigns, 1000) // more IDs would overlap with those of the next account
+	more.Campaigns = min(more.Campaigns, 1000) // further IDs would overlap with the next account's
 	return more
 }
 

@@ -93,7 +93,7 @@ func (ch *Changes) Clone() *Changes {
 	return next
 }
 
-// Or returns the value that asked points to, or v if asked is nil.
+// Or returns the value at the pointer asked, or v if the pointer is nil.
 func Or[T any](asked *T, v T) T {
 	if asked != nil {
 		return *asked
@@ -142,7 +142,7 @@ func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
 // version.
 type Version struct {
 	At        time.Time
-	Generated bool // nothing has been changed yet, so the campaign's spend is the one that the seed gives
+	Generated bool // whether nothing has been changed yet, so that the seed determines the campaign's spend
 	Changes   *CampaignChanges
 	creatives map[string]*CreativeChanges
 }
@@ -155,7 +155,7 @@ func (v *Version) creative(id string) *CreativeChanges {
 	return &noCreativeChanges
 }
 
-// dayMark records that the change number seq affects the spending on day and on all later days.
+// dayMark records the number of a change (seq), and the first day on which the change affects the spending.
 type dayMark struct {
 	day clock.Day
 	seq uint64
@@ -211,8 +211,8 @@ type Planted struct {
 	First, Last clock.Day
 }
 
-// Plant changes the click rate and the conversion rate of e, a creative on the day d, by the effects that tests have
-// planted.
+// Plant changes the click rate and the conversion rate of the entry e (a creative on the day d) by the effects that
+// tests have planted.
 func (ch *Changes) Plant(e *Entry, d clock.Day) {
 	if ch == nil {
 		return

@@ -244,9 +244,9 @@ func (f *follower) buys(s *stretch, src int32) (bid int64, ok bool) {
 	return s.bid, true
 }
 
-// draw returns the bid for a source during a stretch, and the traffic that this bid buys. The factor 256 means the
-// generated traffic. The factor grows with the bid, from 16 (a sixteenth) to 1024 (four times the generated traffic).
-// It is 0 if nothing is bought.
+// draw returns the bid for a source during a stretch, and a factor for the traffic that this bid buys. The factor 256
+// stands for the generated traffic. The factor grows with the bid, from 16 (a sixteenth) to 1024 (four times the
+// generated traffic). It is 0 if nothing is bought.
 func (f *follower) draw(s *stretch, cr *market.Creative, src int32) (factor uint64, bid int64) {
 	if !s.delivers || !f.runs(s, cr) {
 		return 0, 0

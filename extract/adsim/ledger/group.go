@@ -44,7 +44,7 @@ func (st *State) grouped(q Query, by func(q Query) []Row) []Row {
 
 // Group adds up the rows of a query, in the report's order.
 func (st *State) Group(q Query) (out []Row) {
-	at := map[Row]int{} // index in out of each combination of dimensions (a row without measures)
+	at := map[Row]int{} // for each combination of dimensions (a row without measures): its index in the result
 	for d := q.From; d <= min(q.To, st.Today); d++ {
 		for r := range st.Rows(d, q.scope()) {
 			group := q.dimensions(r, d)

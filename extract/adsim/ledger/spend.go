@@ -60,7 +60,7 @@ type Entry struct {
 	rows        int    // number of rows when the day is over
 	ClickRate   uint64
 	ConvertRate uint64
-	list        []Row   // rows that have a source, sorted by it; nil: no delivery, and one row without a source
+	list        []Row   // rows that have a source, sorted by source; nil: no delivery, and one row without a source
 	gross       []int64 // cost of each row before credits
 }
 
@@ -144,8 +144,8 @@ func priceOf(bid int64, h uint64) int64 {
 // quarter longer.
 var delays = [16]int64{5, 15, 40, 90, 180, 360, 600, 900, 1300, 2000, 3000, 4500, 7000, 11000, 18000, 27000}
 
-// converted returns how many of a row's conversions have arrived so far; full is their number in the end. The
-// conversions arrive in up to eight groups. Each group has its own click time and its own delay.
+// converted returns how many of a row's conversions have arrived so far; the parameter full is their final number. They
+// arrive in up to eight groups. Each group has its own click time and its own delay.
 func (sd *day) converted(h uint64, full int64) int64 {
 	const last = 86400 + 27000*60*5/4
 	if full == 0 || sd.cutoff >= sd.began+last {

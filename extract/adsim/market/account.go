@@ -108,8 +108,8 @@ func (s *slot) lifeAt(d clock.Day) int {
 
 func (s *slot) birth(life int) clock.Day { return s.phase + clock.Day(life*s.period) }
 
-// campaign returns the campaign that is the given life of a slot. The Campaign is built once and is immutable. Status,
-// bid and lists change over time, and are computed from the day.
+// campaign returns the campaign of a slot whose life has the given number. The Campaign is built once and is immutable.
+// Status, bid and lists change over time, and are computed from the day.
 func (a *Account) campaign(s *slot, life int) *Campaign {
 	a.mu.Lock()
 	defer a.mu.Unlock()

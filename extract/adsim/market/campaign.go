@@ -18,7 +18,7 @@ type Campaign struct {
 	Created     clock.Day // first day on which it exists
 	Starts      clock.Day // first day on which it may deliver
 	Over        clock.Day // first day on which it is paused for good
-	Ends        bool      // true: the campaign has an end_date, which is Over
+	Ends        bool      // whether the campaign has an end_date, which is the day Over
 	Archived    clock.Day
 	rejected    bool
 	Weight      uint64 // relative traffic
@@ -30,7 +30,7 @@ type Campaign struct {
 	Audience    Audience
 	Allowed     Universe // if AllowList is set
 	AllowList   bool
-	Overrides   uint64      // one in this many sources has its own bid; 0: no source has
+	Overrides   uint64      // one in this many sources has its own bid; 0: none
 	Creatives   []*Creative // by ID
 	Newest      []*Creative // the same creatives, newest first
 }

@@ -73,7 +73,7 @@ type rowWriter struct {
 	st       *ledger.State
 	quoted   map[string][]byte  // cache: the JSON of every text that was written
 	last     *market.Creative   // of the previous row
-	creative ledger.CreativeNow // settings of the creative last, as the report shows them
+	creative ledger.CreativeNow // settings of the creative in the field last, as the report shows them
 }
 
 // appendRow appends one row as JSON. It writes a comma before each column, and then replaces the first comma by the

@@ -36,7 +36,7 @@ var apiQuirks = []Quirk{
 	{Name: "auto-funding-off", Doc: "auto-funding is switched off: false",
 		change: in("balance", "auto_funding", put("false"))},
 
-	// How lists are divided into pages, and end.
+	// How lists are divided into pages, and how lists end.
 	{Name: "list-cap", Doc: "a page of a list has at most 4 entries, whatever was asked for, and no total",
 		ask: capped, change: body(ofListed, noTotals)},
 	{Name: "list-moves", Doc: "an entry leaves the front of a list whenever a further page is read",

@@ -36,7 +36,8 @@ func (e endpoint) objects(body *node) []*node {
 	return []*node{body}
 }
 
-// body returns a change that calls do with the body of each reply, if the request was to one of the given endpoints.
+// body returns a change that calls the function do with the body of each reply, if the request was to one of the given
+// endpoints.
 func body(endpoints string, do func(body *node)) change {
 	return func(x *exchange, body *node) *node {
 		if x.endpoint.is(endpoints) {
@@ -46,8 +47,8 @@ func body(endpoints string, do func(body *node)) change {
 	}
 }
 
-// in returns a change that calls f for members of all rows or entities in replies of the given endpoints. The argument
-// keys contains the keys of the members, separated by spaces.
+// The function in returns a change that applies the form f to members of all rows or entities in replies of the given
+// endpoints. The argument keys contains the keys of the members, separated by spaces.
 func in(endpoints string, keys string, f form) change {
 	return func(x *exchange, body *node) *node {
 		if x.endpoint.is(endpoints) {
@@ -71,14 +72,14 @@ func replaceBody(endpoints string, raw string) change {
 	}
 }
 
-// value returns a form that replaces the value of a member by the result of to. A member that is missing or null is
-// left alone.
+// value returns a form that replaces the value of a member by the result of the function to. A member that is missing
+// or null is left alone.
 func value(to func(v *node) *node) form {
 	return func(object *node, key string) { object.Edit(key, to) }
 }
 
-// words returns a form that replaces the text of a member by the result of to. A member that is missing or null is left
-// alone.
+// words returns a form that replaces the text of a member by the result of the function to. A member that is missing or
+// null is left alone.
 func words(to func(s string) string) form {
 	return value(func(v *node) *node { return text(to(v.Text())) })
 }
@@ -86,7 +87,7 @@ func words(to func(s string) string) form {
 // put returns a form that sets the value of a member to raw, a JSON text.
 func put(raw string) form { return func(object *node, key string) { object.Set(key, leaf(raw)) } }
 
-// renamed returns a form that gives a member the key to.
+// renamed returns a form that changes the key of a member to the given key.
 func renamed(to string) form { return func(object *node, key string) { object.Rename(key, to) } }
 
 func drop(object *node, key string) { object.Drop(key) }

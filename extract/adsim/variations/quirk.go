@@ -104,7 +104,7 @@ const (
 	ofAPI   = ofNamed + " me limits balance"
 )
 
-// is reports whether a list of endpoints contains e.
+// The method is reports whether the endpoint is in a list of endpoints.
 func (e endpoint) is(endpoints string) bool {
 	return e != "" && slices.Contains(strings.Fields(endpoints), string(e))
 }
@@ -161,7 +161,7 @@ func (x *exchange) edit(change func(q url.Values)) {
 // param returns a query parameter.
 func (x *exchange) param(name string) string { return x.request.URL.Query().Get(name) }
 
-// number returns an integer query parameter, or the argument unset if the parameter is missing or invalid.
+// number returns an integer query parameter, or the value of the argument unset if the parameter is missing or invalid.
 func (x *exchange) number(name string, unset int) int {
 	n, text := wire.ParsePositive(x.request.URL.Query(), name, unset, 1<<40)
 	if text != "" {
@@ -176,7 +176,7 @@ func (x *exchange) oneDay() (clock.Day, bool) {
 	return d, ok && x.param("start_date") == x.param("end_date")
 }
 
-// times increments the counter with the name what and returns its new value.
+// times increments the counter with the given name and returns its new value.
 func (x *exchange) times(what string) int {
 	a := x.quirks
 	a.mu.Lock()

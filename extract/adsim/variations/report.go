@@ -120,11 +120,11 @@ func view(endpoints string, makeView func(x *exchange) report.View) func(x *exch
 	}
 }
 
-// always is used as the condition of [refused] by quirks that refuse every request.
+// The function always is the condition of [refused] for quirks that refuse every request.
 func always(*exchange) bool { return true }
 
-// refused returns an override that answers a request with an error. It applies to requests to the given endpoints for
-// which the function when returns true.
+// refused returns an override that answers a request with an error. It applies to requests to the given endpoints if
+// the function when returns true for them.
 func refused(endpoints string, status int, message string,
 	when func(x *exchange) bool) func(x *exchange) (wire.Reply, bool) {
 	return func(x *exchange) (wire.Reply, bool) {
@@ -148,7 +148,7 @@ func withoutDay(endpoints string) func(x *exchange) {
 	})
 }
 
-// edited returns a function that calls edit for each row of the replies of the given endpoints.
+// edited returns a function that calls the function edit for each row of the replies of the given endpoints.
 func edited(endpoints string, edit func(x *exchange, r *ledger.Row)) func(x *exchange) {
 	return view(endpoints, func(x *exchange) report.View {
 		return func(rows []ledger.Row) ([]ledger.Row, int) {
@@ -161,8 +161,9 @@ func edited(endpoints string, edit func(x *exchange, r *ledger.Row)) func(x *exc
 	})
 }
 
-// credits turns the first row with spend of each day into a credit: spend and clicks become negative. The argument row
-// is a row of the reply. credits changes it if it is that first row, or a sum of the day, which contains that row.
+// credits turns the first row with spend and clicks of each day into a credit: spend and clicks become negative. The
+// argument row is a row of the reply: credits changes that first row itself, and a sum of the day, which includes that
+// first row.
 func credits(x *exchange, row *ledger.Row) {
 	at := x.accounts[0].World.StateAt(x.now)
 	for r := range at.Rows(row.Day, ledger.Scope{}) {

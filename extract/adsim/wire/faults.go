@@ -226,7 +226,7 @@ func (f *Fault) Replaces() bool {
 
 func orOne(n int) int { return cmp.Or(n, 1) }
 
-// From returns the index at which a page begins. Without the fault Shift, that is the argument from.
+// From returns the index at which a page begins: the index from, moved by the fault Shift.
 func (f *Fault) From(from int) int {
 	if f.Is(Shift) {
 		return max(0, from-orOne(f.Rows))

@@ -55,7 +55,7 @@ func Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Reply, f *F
 // cuts reports whether the fault interrupts the reply after a part of the body.
 func (f *Fault) cuts() bool { return f.Is(Cut) || f.Is(Reset) || f.Is(Stall) }
 
-// sent returns how many of the body's size bytes are sent before the fault strikes.
+// sent returns how many bytes of a body of the given size are sent before the fault strikes.
 func (f *Fault) sent(size int) int {
 	switch {
 	case !f.cuts():

@@ -8,7 +8,8 @@ import (
 	"spendsync/extract/adsim/ledger"
 )
 
-// Edit applies a change completely or, if do returns an error, not at all. It returns the state after the change.
+// Edit applies a change completely or, if the function do returns an error, not at all. It returns the state after the
+// change.
 func (s *World) Edit(do func(e *Editor) error) (ledger.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,8 +36,8 @@ func (s *World) openFunds(now time.Time) {
 	s.changes = next
 }
 
-// BalanceAsOf returns the instant as of which a reply states the balance. For a fresh reply this is now. For other
-// replies it may be up to ten minutes ago, but never before the last fresh reply.
+// BalanceAsOf returns the instant whose balance a reply states. For a fresh reply this is now. For other replies it may
+// be up to ten minutes ago, but never before the last fresh reply.
 func (s *World) BalanceAsOf(now time.Time, fresh bool) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -65,7 +65,7 @@ func Same(x, y string) bool { return subtle.ConstantTimeCompare([]byte(x), []byt
 // Snapshot returns the state as of now. It reads the clock once.
 func (s *World) Snapshot() ledger.State { return s.StateAt(s.Clock.Now()) }
 
-// StateAt returns the state of the account at now, which must be the time of the clock.
+// StateAt returns the state of the account at the instant now, which must be the present time of the clock.
 func (s *World) StateAt(now time.Time) ledger.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
