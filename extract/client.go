@@ -98,9 +98,9 @@ type Client struct {
 
 // Stats counts what a client did so far.
 type Stats struct {
-	Requests  int64         // sent, retries included
-	Retries   int64         // sent again
-	Bytes     int64         // of replies, decompressed
+	Requests  int64         // requests sent, retries included
+	Retries   int64         // requests sent again
+	Bytes     int64         // bytes of replies, decompressed
 	Throttled time.Duration // pauses that the service asked for, added up over all reads
 }
 
@@ -214,7 +214,7 @@ type credentials struct {
 	authorize func(*http.Request)
 	reload    func() bool
 	beside    func() string                  // see [Options.Beside]
-	secrets   atomic.Pointer[redact.Secrets] // of the latest request
+	secrets   atomic.Pointer[redact.Secrets] // the secrets of the latest request
 }
 
 // judged records whether the service accepted a version of the credentials.

@@ -10,8 +10,8 @@ import (
 // serviceClock estimates the service's clock.
 type serviceClock struct {
 	mu   sync.Mutex
-	date time.Time // of a reply
-	at   time.Time // when it was received
+	date time.Time // the Date header of a reply
+	at   time.Time // when that reply was received
 }
 
 // note records the Date header of a reply that was received at the given time. Caches and slow connections can only

@@ -15,7 +15,7 @@ const (
 // Evidence is what the pages of one read state about their completeness. The caller compares this evidence with the
 // rows once their keys are known: see transform.DayRows.
 type Evidence struct {
-	Rows  int64 // of all pages
+	Rows  int64 // number of rows on all pages
 	Total int64 // the number of rows that the pages state; -1: there is no pagination
 	// Full means that there is no pagination, and that the reply has as many rows as a page may have, so that more rows
 	// may exist.

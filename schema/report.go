@@ -4,7 +4,7 @@ import "slices"
 
 // ReportColumn is a column of the service's spend report.
 type ReportColumn struct {
-	Name string // as the service's description has it; the line report.NAME of the service file has the actual name
+	Name string // name in the service's description; the line report.NAME of the service file has the actual name
 	Is   ReportKind
 	// MayLack means that the operator may omit the column from report.columns. The values of the column are then
 	// unknown.

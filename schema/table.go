@@ -33,7 +33,7 @@ type Column struct {
 	Precision int32 // number of digits of an Amount, six of them decimals
 	Nullable  bool
 	Key       bool
-	FieldID   int // in Parquet and Arrow; never reused, never changed
+	FieldID   int // field ID in Parquet and Arrow; never reused, never changed
 	Since     int // the column exists since this version of the tables
 	History   InHistory
 

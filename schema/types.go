@@ -24,7 +24,7 @@ const (
 // kindType holds the types of one kind in Go, Parquet, Arrow and DuckDB. To add a kind, add a line here and a case
 // wherever the compiler and the round-trip test then complain.
 type kindType struct {
-	goType  reflect.Type // in a row struct
+	goType  reflect.Type // type in a row struct
 	parquet string       // parquet-go's tag; %d is the precision
 	storage reflect.Type // what parquet-go sees
 	arrow   func(precision int32) arrow.DataType

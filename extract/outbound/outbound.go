@@ -27,7 +27,7 @@ var ErrTooLarge = errors.New("the reply is too large")
 
 // Options limit a client. The zero value is valid.
 type Options struct {
-	HeaderTimeout time.Duration // until the headers of the reply arrive; 0: one minute
+	HeaderTimeout time.Duration // longest wait for the headers of a reply; 0: one minute
 	MaxBody       int64         // limit of a successful reply, in decompressed bytes; 0: none
 	Hosts         []*url.URL    // the only hosts to send to; none: any host
 	RequireTLS    bool          // whether to refuse plain http to other machines

@@ -22,7 +22,7 @@ import (
 type call struct {
 	st    *ledger.State
 	key   *apiKey
-	id    string // of the campaign or creative in the path
+	id    string // ID of the campaign or creative in the path
 	verb  string // last element of the path
 	query url.Values
 	body  io.Reader

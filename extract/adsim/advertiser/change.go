@@ -37,7 +37,7 @@ type Change struct {
 type SourceChange struct {
 	Mode                            string // block_list or allow_list
 	Block, Unblock, Allow, Disallow []string
-	Bids                            map[string]any // by source ID; nil removes the bid
+	Bids                            map[string]any // bids by source ID; nil removes a bid
 }
 
 // Apply applies a change and returns the ID of the changed or created entity.

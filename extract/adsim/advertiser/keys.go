@@ -15,7 +15,7 @@ import (
 type apiKey struct {
 	secret, name string
 	canWrite     bool
-	expiresAt    time.Time // zero: see the method ends
+	expiresAt    time.Time // zero: see [apiKey.ends]
 	limiter      limiter
 }
 

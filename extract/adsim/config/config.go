@@ -13,35 +13,35 @@ type Config struct {
 	// Campaigns is the number of campaigns that are listed at the start: default 36, at most 100000. About two thirds
 	// of them exist in the report, the others are archived.
 	Campaigns            int
-	CreativesPerCampaign int // average; default 8, at most 1500
+	CreativesPerCampaign int // average number; default 8, at most 1500
 	// RowsPerDay is the approximate number of rows (one for each campaign, creative and source) of a day that is over;
 	// default 2500. The field Sources limits it: on one day a creative has rows for at most three quarters of its
 	// campaign's sources.
 	RowsPerDay int
-	Sources    int // websites; default 4000, or RowsPerDay/15 if that is more
+	Sources    int // number of websites; default 4000, or RowsPerDay/15 if that is more
 
 	Now func() time.Time // real time, read once a request; default time.Now
 	// FreezeRestatements freezes the numbers of a day when the day ends. If it is false, later conversions and credits
 	// still change a day that is over.
 	FreezeRestatements bool
 
-	ReportUser, ReportPassword string // of the spend report (HTTP Basic)
+	ReportUser, ReportPassword string // credentials for the spend report (HTTP Basic)
 	APIKey, WriteKey           string // Bearer keys of the advertiser API: read-only, read-write
 	// KeyExpiresAt is the instant at which the keys expire; the default is the first of a month, two to three months
 	// from now.
 	KeyExpiresAt time.Time
-	RateLimit    int // requests of a key in any 60 seconds of the clock; default 120, negative: unlimited
+	RateLimit    int // limit of requests of a key in any 60 seconds of the clock; default 120, negative: unlimited
 
 	// Accounts are further accounts of the same service. Each account has its own user and keys. By default, the seed
 	// and the names of an account are those of this Config with a number added. Fields that concern the whole service
 	// are ignored in Accounts.
 	Accounts []Config
 
-	AdvertiserID, AdvertiserName string // of the account, in the reply to /v1/me
+	AdvertiserID, AdvertiserName string // the account's ID and name in the reply to /v1/me
 	// Prepaid is the initial balance, in millionths of a US dollar, of an account that pays by wire. If Prepaid is 0,
 	// the account pays by card.
 	Prepaid int64
-	Quirks  []string // switched on at the start: see [Quirks] and [Service.SetQuirks]
+	Quirks  []string // names of the quirks that are active at the start: see [Quirks] and [Service.SetQuirks]
 	Control bool     // whether to serve the commands under /_sim/, which need no credentials
 }
 

@@ -39,7 +39,7 @@ type CampaignChanges struct {
 	Allowed      map[int32]bool
 	Bids         map[int32]int64    // 0: removed
 	Made         []*market.Creative // created, newest first
-	LastNumber   int                // of the last created creative
+	LastNumber   int                // number of the last created creative
 }
 
 // CreativeChanges are the changes to one creative. A nil field is unchanged.

@@ -121,7 +121,7 @@ type follower struct {
 	generated map[*market.Creative]int // number of rows that each creative would have without changes
 	traffic   uint64                   // total weight that all creatives of the account would have without changes
 	stretches []stretch
-	universe  *market.Universe // of the last stretch
+	universe  *market.Universe // universe of the last stretch
 	limit     int64            // highest daily limit that was set on the day; 0: none
 }
 

@@ -32,7 +32,7 @@ type Settings struct {
 
 	Creatives []CreativeSettings
 
-	Hidden bool // not shown by the API
+	Hidden bool // whether the API does not show the campaign
 }
 
 // CreativeSettings contains the settings of a creative, in the same form as [Settings].

@@ -13,7 +13,7 @@ import (
 // becomes null; number appends the value as JSON.
 type column struct {
 	name        string
-	ofCreatives bool // only with include_creatives
+	ofCreatives bool // whether the column exists only with include_creatives
 	text        func(w *rowWriter, r *ledger.Row) string
 	number      func(dst []byte, r *ledger.Row) []byte
 }
@@ -72,7 +72,7 @@ type rowWriter struct {
 	columns  []*column
 	st       *ledger.State
 	quoted   map[string][]byte  // cache: the JSON of every text that was written
-	last     *market.Creative   // of the previous row
+	last     *market.Creative   // creative of the previous row
 	creative ledger.CreativeNow // settings of the creative in the field last, as the report shows them
 }
 

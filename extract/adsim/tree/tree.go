@@ -15,7 +15,7 @@ import (
 type Node struct {
 	Kind   byte     // '{', '[', or 0 for a value without parts
 	Raw    string   // the JSON text of a value without parts
-	Keys   []string // of an object
+	Keys   []string // keys of an object's members
 	Values []*Node  // the values of an object's members, or the elements of a list
 }
 
