@@ -30,11 +30,11 @@ type Query struct {
 
 	// For models only.
 	IsTable bool // made as a table at each publication; otherwise a view
-	ByMonth bool // the rows of a month depend only on the days of that month
+	ByMonth bool // whether the rows of a month depend only on the days of that month
 
 	// For macros only.
 	Parameters string // separated by commas
-	IsValue    bool   // returns a single value, not a table
+	IsValue    bool   // whether it returns a single value instead of a table
 
 	// For ready questions only.
 	Params []Param
@@ -46,7 +46,7 @@ type Query struct {
 // Param is a parameter of a ready question. In the SQL, its name follows a dollar sign.
 type Param struct {
 	Name, Default, Doc string
-	Over               bool // an SQL condition, which is inserted as text instead of bound as a value
+	Over               bool // whether it is an SQL condition, which is inserted as text instead of bound as a value
 }
 
 // WithConditions returns the SQL with all conditions inserted. A condition that is not given has its default. The
@@ -59,7 +59,7 @@ func (q Query) WithConditions(given map[string]string) string {
 			text = p.Default
 		}
 		if p.Over {
-			// A parameter's name in quotes is replaced by the condition as a string, and without quotes by the
+			// Where the parameter's name is in quotes, insert the condition as a string; elsewhere, insert the
 			// condition itself.
 			sql = strings.ReplaceAll(sql, "'$"+p.Name+"'", quote(strings.Join(strings.Fields(text), " ")))
 			sql = strings.ReplaceAll(sql, "$"+p.Name, "(\n"+text+"\n)")
@@ -78,7 +78,7 @@ type Threshold struct {
 func Asks() []Query { return read("asks", "") }
 
 // Views returns the models and macros of a warehouse. Each one comes after the models and macros that it reads. The
-// argument values replaces defaults of [Thresholds]; an unknown name, or a value that is not a number, is an error.
+// given values replace the defaults of [Thresholds]; an unknown name, or a value that is not a number, is an error.
 func Views(values map[string]string) ([]Query, error) {
 	t, err := thresholds(values)
 	if err != nil {
@@ -113,8 +113,7 @@ var ordered = sync.OnceValue(func() []Query {
 // models are tables.
 var moves = regexp.MustCompile(`\bnow\(\)|\bops\.(entity_read|note|refused_row|unknown_field|file)\b`)
 
-// byMonth lists the tables that have [Query.ByMonth]. A publication makes only the changed months of these tables
-// again.
+// byMonth lists the tables that have [Query.ByMonth]. A publication rebuilds only the changed months of these tables.
 var byMonth = []string{"mart.revenue", "int.creative_spend"}
 
 // written returns the models and macros that have a file of their own, unlike scalar macros, thresholds and examples.

@@ -139,7 +139,7 @@ var peers = []struct{ name, script string }{
 // step is one measured process.
 type step struct {
 	name   string
-	before func(context.Context) error // run before the measurement; nil: nothing
+	before func(context.Context) error // called before the measurement; nil: nothing
 	cmd    *exec.Cmd
 }
 

@@ -190,7 +190,7 @@ func (s *service) restate(ctx context.Context, days int, which restatement) erro
 	return s.warm(ctx)
 }
 
-// order sends a command that changes rows to the service.
+// order sends the service a command that changes rows.
 func (s *service) order(ctx context.Context, r restatement) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -203,7 +203,7 @@ func (s *service) order(ctx context.Context, r restatement) error {
 	return send(req, nil)
 }
 
-// send sends a request, and passes the body of the reply to the function body, if that is not nil. A status of 300 or
+// send sends a request, and calls the given function, if it is not nil, with the body of the reply. A status of 300 or
 // more is an error.
 func send(req *http.Request, body func([]byte) error) error {
 	resp, err := http.DefaultClient.Do(req)

@@ -51,7 +51,7 @@ func codeOf(err error) int {
 	case errors.Is(err, lake.ErrUnreachable):
 		return exit.Unreachable
 	case err != nil && strings.HasPrefix(err.Error(), "unknown "):
-		return exit.Usage // cobra does not know a command or flag
+		return exit.Usage // an unknown command or flag, which cobra has refused
 	}
 	return exit.Of(err)
 }

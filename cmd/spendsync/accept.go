@@ -39,8 +39,8 @@ nothing to accept.`,
 	return cmd
 }
 
-// nothingToAccept returns the error for a name that the account cannot accept or, with undo, has not accepted. The
-// argument names lists the valid names.
+// nothingToAccept returns the error for a name that is not one of the given names. These are the names that the account
+// can accept or, if undo is true, take back.
 func nothingToAccept(name string, undo bool, names []string) error {
 	what := "accept"
 	if undo {
@@ -54,7 +54,7 @@ func nothingToAccept(name string, undo bool, names []string) error {
 		"name one of: %s", strings.Join(names, ", "))
 }
 
-// noteState describes whether a person has accepted a difference, how long ago, and up to which size of the difference.
+// noteState describes whether a person has accepted a difference and, if so, how long ago and up to which size.
 func noteState(n manifest.Note, c *call) string {
 	if n.Accepted == nil {
 		if n.Size == 0 {

@@ -36,7 +36,7 @@ func (c *call) openBucket(url string) (*remote.Bucket, error) {
 	return b, bucketErr(err)
 }
 
-// bucketErr gives an error of a bucket the exit code that it means.
+// bucketErr gives an error of a bucket the exit code for its kind.
 func bucketErr(err error) error {
 	for _, k := range []struct{ is, means error }{
 		{remote.ErrAddress, exit.ErrUsage}, {remote.ErrNoGeneration, exit.ErrUsage},

@@ -116,7 +116,7 @@ func (c *call) startLog(asJSON bool) {
 	c.jsonLog = c.log
 }
 
-// clientOptions returns the options of the clients of both interfaces that do not come from the configuration.
+// clientOptions returns those options of both clients that do not come from the configuration.
 func (c *call) clientOptions() config.ClientOptions {
 	return config.ClientOptions{UserAgent: "spendsync/" + version(), Log: c.log, Transport: c.transport}
 }

@@ -145,7 +145,7 @@ func (d *demoCommand) play(ctx context.Context, folder *shop.Folder) (err error)
 		return durable.Storage(err)
 	}
 	defer func() {
-		if rmErr := os.RemoveAll(temp); err == nil { // keep a sync's error: its type has the exit code
+		if rmErr := os.RemoveAll(temp); err == nil { // keep a sync's error, which determines the exit code
 			err = rmErr
 		}
 	}()

@@ -87,7 +87,7 @@ func (s *servedStore) open(ctx context.Context) (dir string, m *manifest.Manifes
 	return dir, m, nil
 }
 
-// try opens the store and runs a trivial query. An error of this query would fail every answer.
+// try opens the store and runs a trivial query. If this query fails, every answer would fail, too.
 func (s *servedStore) try(ctx context.Context, o duck.Options) error {
 	dir, _, err := s.open(ctx)
 	if err != nil {

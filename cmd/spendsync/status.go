@@ -45,7 +45,7 @@ type quarantinedDay struct {
 	ReadAt  schema.Instant `json:"read_at"`
 	Version string         `json:"version"` // version of spendsync that could not prove the day
 	Reason  string         `json:"reason"`
-	// IsNothing reports that the service answered that it has nothing for the day. No later version can prove the day
+	// IsNothing is true if the service answered that it has nothing for the day. No later version can prove the day
 	// from such replies.
 	IsNothing bool `json:"is_nothing,omitzero"`
 }
@@ -152,7 +152,8 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 		s.AtRisk = append(s.AtRisk, c.ReportDate)
 	}
 	isOwn := func(run *schema.Run) bool { return run.Command == job.OwnFiles }
-	// An account without own files has no such run, and the search for one would read the whole ledger.
+	// An account without own files has no run that reads them, and the search for such a run would read the whole
+	// ledger.
 	if known.Own.Inputs != "" || len(known.Own.Found) > 0 {
 		if s.OwnRun, err = manifest.LastRunThat(dir, name, isOwn); err != nil {
 			return s, err
@@ -266,7 +267,7 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 				u.FirstSeenAt.Time().In(schema.Chicago()).Format("2006-01-02 15:04"), means)
 		}
 		for _, u := range s.Unknown {
-			if u.Stream == "spend_report" { // other descriptions are known to be incomplete
+			if u.Stream == "spend_report" { // the descriptions of other streams are known to be incomplete
 				fact("unknown field", "%s %s (%s), kept in the raw replies", u.Stream, u.Path, u.SampleType)
 			}
 		}

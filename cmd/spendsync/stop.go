@@ -9,8 +9,8 @@ import (
 	"spendsync/cmd/spendsync/explain"
 )
 
-// lastMoment is how long past the grace period a command may take to report its end. With the default grace period,
-// every command ends within 10 seconds after a signal.
+// lastMoment is the time after the grace period in which a command may still report its end. With the default grace
+// period, every command ends within 10 seconds after a signal.
 const lastMoment = 1500 * time.Millisecond
 
 // pushGrace is the grace period of a run with a bucket. After a signal, such a run still pushes the published

@@ -31,7 +31,7 @@ type told struct {
 	wanted map[string]bool
 }
 
-// newTold reads the addresses even if another variable is invalid: that run fails, and the failure should be reported.
+// newTold reads the addresses even if another variable is invalid, so that the failure of the run is still reported.
 func (r *runner) newTold() *told {
 	t := &told{runner: r, log: r.log}
 	cfg := r.cfg
@@ -120,8 +120,8 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 	return run
 }
 
-// published queries the published generation for findings and sets the argument generation to its number. The result
-// known reports whether the query succeeded.
+// published queries the published generation for findings, and stores the generation's number in the variable that
+// generation points to. It reports false if the findings are not known.
 func (t *told) published(ctx context.Context, generation *int64) (all []notice.Finding, known bool) {
 	if t.runner.screen == nil || ctx.Err() != nil { // the configuration is invalid
 		return nil, false

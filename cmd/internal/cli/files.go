@@ -50,8 +50,8 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit)) // a limit, because the file may have grown since it was opened
 }
 
-// CheckFile refuses a path to write to if its folder does not exist, or if [CheckReplaceable] refuses it. The argument
-// name is the flag that the message names.
+// CheckFile refuses a path for writing if its folder does not exist, or if [CheckReplaceable] refuses it. The first
+// parameter is the flag that gave the path, for messages.
 func CheckFile(name, path, dataDir string) error {
 	if path == "" {
 		return nil
@@ -66,7 +66,7 @@ func CheckFile(name, path, dataDir string) error {
 }
 
 // CheckReplaceable refuses a path that must not be replaced: anything within the store's folder, a link, a device, a
-// pipe, a folder. The argument name is the variable or flag that the message names.
+// pipe, a folder. The first parameter is the variable or flag that gave the path, for messages.
 func CheckReplaceable(name, path, dataDir string) error {
 	if isWithin(dataDir, path) {
 		return exit.Usagef("%s %s: that is within %s, where only spendsync's own files are", name, path, dataDir)
@@ -92,7 +92,7 @@ func CheckMetrics(name, path, dataDir string) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // nothing to check: there is no file, or one that cannot be written either
+		return nil // nothing to check: there is no file, or it cannot be read
 	}
 	defer f.Close()
 	begins := make([]byte, len("# HELP"))
@@ -160,6 +160,6 @@ func unwritable(path string, err error) error {
 	return named
 }
 
-// LimitUmask makes new files of this process, DuckDB's included, not writable by the group or others, regardless of the
-// umask that the process inherited.
+// LimitUmask denies the group and others write access to the new files of this process, DuckDB's included, whatever
+// umask the process inherited.
 func LimitUmask() { syscall.Umask(syscall.Umask(0o777) | 0o022) }

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Nearest returns at most three names that are similar to a word, by the rule with which cobra suggests commands. Of a
-// name with a schema, for example mart.to_do, the part after the schema may match alone.
+// Nearest returns at most three names that are similar to a word, by the rule with which cobra suggests commands. A
+// name with a schema, for example mart.to_do, also matches by the part after its schema.
 func Nearest(written string, names []string) (meant []string) {
 	plain := strings.NewReplacer("_", "", "-", "", " ", "")
 	if written = plain.Replace(strings.ToLower(written)); written == "" {

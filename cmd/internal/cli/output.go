@@ -30,8 +30,8 @@ func WriteJSON(w io.Writer, v any) error {
 	return QuietPipe(e.Encode(v))
 }
 
-// QuietPipe drops the error of writing to a pipe whose reader has ended, for example head. It marks other errors of
-// files as storage errors.
+// QuietPipe drops the error of writing to a pipe whose reader has ended, for example head. It marks all other errors
+// that name a file as storage errors.
 func QuietPipe(err error) error {
 	var path *fs.PathError
 	switch {

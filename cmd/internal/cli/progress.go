@@ -27,7 +27,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bars != nil {
-		if n, err := s.bars.Write(p); err == nil { // on an error, the bars have just ended: write to out
+		if n, err := s.bars.Write(p); err == nil { // if this fails, the bars have just ended: use out
 			return n, nil
 		}
 	}
@@ -57,8 +57,8 @@ type Bar struct {
 
 // Progress starts a bar that counts to n; kind names what it counts, for example days. If the output is not a terminal,
 // nothing is shown. When the bar is done, a line such as "33 of 33 days read" replaces it. The argument done is the
-// last word of the line; if it is empty, there is no line. The function waitsUntil, which may be nil, returns when the
-// present wait for the request limit ends, or the zero time if that is not known.
+// last word of the line; if it is empty, there is no line. The function waitsUntil, which may be nil, gives the time at
+// which the present wait for the request limit ends, or the zero time if that is not known.
 func (s *Screen) Progress(kind, done string, n int, waitsUntil func() time.Time) *Bar {
 	b := &Bar{screen: s, n: n, start: time.Now(), waitsUntil: waitsUntil}
 	if done != "" {
@@ -84,9 +84,9 @@ func (s *Screen) Progress(kind, done string, n int, waitsUntil func() time.Time)
 // service answers the first requests faster than later requests, which have to wait for the limit.
 const paceAfter = 3 * time.Second
 
-// pace describes the bar's progress after the duration took. The text has the rows so far, and then one of three
-// durations: the rest of a wait whose end is known, the time since the last step if it is more than three seconds, or
-// the remaining time at the pace so far.
+// pace describes the progress of the bar; took is the time since the bar's start. The text has the rows so far, and
+// then one of three durations: the rest of a wait whose end is known, the time since the last step or wait if it is
+// more than three seconds, or the remaining time at the pace so far.
 func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string) {
 	if rows := b.rows.Load(); rows > 0 {
 		text = fmt.Sprintf("%s rows, %s/s ", Grouped(rows), Grouped(int64(float64(rows)/max(took.Seconds(), 0.001))))
@@ -102,7 +102,8 @@ func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string)
 	case idle > 3*time.Second:
 		text += fmt.Sprintf("waiting %v for replies", idle.Round(time.Second))
 	case current > 0 && took >= paceAfter:
-		// The estimate is made from the last step, minus the time since then, so that it shrinks between two steps.
+		// Estimate the time left at the last step, and subtract the time since then, so that it shrinks between two
+		// steps.
 		left := max(time.Second, stepped*time.Duration(total-current)/time.Duration(current)-idle)
 		text += left.Round(time.Second).String() + " left"
 	}

@@ -88,7 +88,7 @@ func Visible(text string) string {
 		switch shown := strconv.QuoteRuneToASCII(r); {
 		case !Unseen(r):
 			b.WriteRune(r)
-		case r == 0x7f: // escape DEL as JSON would; JSON itself escapes the other control characters
+		case r == 0x7f: // not \x7f: the text may be JSON, which escapes only the others
 			b.WriteString(`\u007f`)
 		default:
 			b.WriteString(shown[1 : len(shown)-1])

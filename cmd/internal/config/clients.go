@@ -16,7 +16,7 @@ const (
 	API    = "advertiser API"
 )
 
-// ClientOptions are the options of a client that no environment variable sets.
+// ClientOptions are those options of a client that no environment variable sets.
 type ClientOptions struct {
 	UserAgent string
 	Log       *slog.Logger
@@ -44,8 +44,8 @@ func (k Credentials) report() string {
 func (k Credentials) api() string { return "Bearer " + string(k.APIKey) }
 
 // client returns a client that adds credentials to its requests. After a 401 the client reads the credentials once
-// more, because the key may have been rotated. The function header returns the Authorization header of this client, the
-// function beside that of the other interface: the client removes both from replies.
+// more, because the key may have been rotated. The functions header and beside return the Authorization headers of this
+// client and of the client of the other interface. The client removes both headers' values from replies.
 func (c *Config) client(variable string, e extract.Options, o ClientOptions, header,
 	beside func(Credentials) string) (*extract.Client, error) {
 	k, err := c.credentials()

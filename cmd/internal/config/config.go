@@ -108,7 +108,7 @@ func Read(ctx context.Context, environ []string) (*Config, error) {
 }
 
 // Trust makes all clients of this process trust the certificate authorities in a PEM file, in addition to the system's.
-// If file is empty, Trust does nothing. The argument variable is the variable that error messages name.
+// If file is empty, Trust does nothing. Error messages name the given variable.
 func Trust(variable, file string) error {
 	if file == "" {
 		return nil

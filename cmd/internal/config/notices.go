@@ -93,7 +93,7 @@ func (c *Config) checkNotices() (err error) {
 // Receiver is one webhook, chat or mailbox. Each receiver has its own state, so that a failing receiver does not delay
 // the other receivers.
 type Receiver struct {
-	Name string   // number of the receiver and Form, for example "1 slack"; never a secret
+	Name string   // the receiver's number and Form, for example "1 slack"; never a secret
 	Form string   // slack, telegram, mail, json
 	URL  *url.URL // where to post; for mail: smtp:// or smtps://, with user and password
 	From string   // sender of mails
@@ -138,8 +138,8 @@ var (
 	slackHosts = []string{"hooks.slack.com", "hooks.slack-gov.com"}
 )
 
-// receiver parses one address. The result to lists the chats or mailboxes that the address names. The result why
-// describes an error without quoting the address, which may contain a secret.
+// receiver parses one address, and also returns the chats or mailboxes that the address names. For an invalid address
+// it returns a reason, which does not quote the address, because that may contain a secret.
 func receiver(address string) (r Receiver, to []string, why string) {
 	u, err := url.Parse(address)
 	if err != nil {

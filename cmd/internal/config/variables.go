@@ -89,7 +89,8 @@ func Variables() []Variable {
 	return vars
 }
 
-// names returns all variables that some command reads, without the prefix; for a secret NAME, NAME_FILE too.
+// names returns all variables that some command reads, without the prefix. For a secret NAME, it also returns
+// NAME_FILE.
 func names() (all []string) {
 	for _, v := range Variables() {
 		if all = append(all, v.Name); v.IsSecret {
@@ -112,7 +113,7 @@ func unknownIn(env map[string]string) (unknown []string) {
 }
 
 // Meant returns the known variable, with its prefix, that is most similar to an unknown name, or "" if no variable is
-// similar. It looks first among the variables in missing.
+// similar. It looks first among the given missing variables.
 func Meant(unknown string, missing ...string) string {
 	for _, list := range [][]string{missing, names()} {
 		if near := cli.Nearest(unknown, list); len(near) > 0 {

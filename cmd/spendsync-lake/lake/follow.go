@@ -92,7 +92,7 @@ type follower struct {
 	done    *Followed          // result of this try
 	store   *manifest.Manifest // published when this try began
 	markers *markers           // the lake's rows of lake_generation
-	token   string             // makes the names of this call's objects unique
+	token   string             // suffix that makes the names of this call's objects unique
 	mu      sync.Mutex
 	sent    map[string]iceberg.DataFile // uploaded files, by table and key
 }

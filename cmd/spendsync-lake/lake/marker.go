@@ -117,7 +117,7 @@ func (m Marker) isOf(s *manifest.Manifest) bool {
 }
 
 // checkAhead returns [ErrAhead] if the store is behind the lake, for example after a restore from a backup: following
-// it would delete data that only the lake still has. It returns [ErrNewer] if a newer binary wrote the tables.
+// the store would delete data that only the lake still has. It returns [ErrNewer] if a newer binary wrote the tables.
 func (m Marker) checkAhead(s *manifest.Manifest) error {
 	switch {
 	case m.SchemaVersion > schema.Version:

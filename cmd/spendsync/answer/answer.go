@@ -20,7 +20,7 @@ type Format struct {
 	Name     string
 	Ending   string // ending of the names of files in this format
 	IsBinary bool   // not for a terminal
-	IsOnce   bool   // the engine streams the rows, see [duck.Query]
+	IsOnce   bool   // whether the engine streams the rows, see [duck.Query]
 	CallsOf  string // the only question for which the format is meant; empty: any question
 	write    func(Rendering, context.Context, *bufio.Writer) error
 }

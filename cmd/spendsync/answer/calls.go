@@ -45,7 +45,7 @@ func (n Rendering) calls(ctx context.Context) (all []*call, err error) {
 }
 
 // writeIDs writes two lines for each call: a comment with the campaign, the action and the money lost, and the IDs of
-// the sources. Each source uses up one of the account's daily changes; the column changes_left has the rest.
+// the sources. Each source uses up one of the account's daily changes; the column changes_left has how many were left.
 func (n Rendering) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	all, err := n.calls(ctx)
 	for _, c := range all {

@@ -119,8 +119,8 @@ func (c tableColumn) mayCut() bool {
 		(!c.isVerdict() || c.isProse())
 }
 
-// text formats a value. For a person, instants are in Chicago's time, to the minute; numbers are rounded, with a dollar
-// sign and grouped thousands.
+// text formats a value. For a person, instants are in Chicago's time, to the minute; numbers are rounded, their
+// thousands are grouped, and amounts of money have a dollar sign.
 func (c tableColumn) text(value string, forPerson bool) string {
 	switch {
 	case c.form == formInstant:

@@ -67,8 +67,9 @@ func (g *grid) leastWanted() int {
 	return last
 }
 
-// inOrder returns the columns in the order of the terminal: first the columns that the question names, then the other
-// columns. Without a width, the columns keep the order of the answer.
+// inOrder returns the columns in the order in which a terminal shows them: first the account, then the columns that the
+// question names, then the other columns. Without a width, or if the question names no columns, the columns keep the
+// order of the answer.
 func (g *grid) inOrder(q Question) (order []int) {
 	rank := func(i int) int {
 		at := slices.Index(q.Shown, g.columns[i].name) // -1: the account comes first

@@ -19,7 +19,7 @@ import (
 type Question struct {
 	duck.Query
 	Asks, Trap string
-	Written    bool     // the user wrote the SQL, or a condition that is part of the SQL
+	Written    bool     // whether the user wrote the SQL, or a condition in it
 	None       string   // shown instead of an answer that has no rows
 	Alone      string   // shown below an answer whose only row is the total
 	Shown      []string // columns that a terminal shows first

@@ -240,7 +240,7 @@ func (w Warehouse) answer(ctx context.Context, q answer.Question, rows int) (_ s
 	}()
 	q.Account = w.Account
 	q.CaveatsAt = w.Now()
-	q.MaxRows = int64(rows) + 1 // one row more than shown tells whether there are more
+	q.MaxRows = int64(rows) + 1 // one row more than is shown, to know whether there are more
 	result, err := duck.Ask(ctx, dir, q.Query, w.Options)
 	var other *duck.OtherVersionError
 	if errors.As(err, &other) {

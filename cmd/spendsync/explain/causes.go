@@ -27,8 +27,8 @@ import (
 )
 
 // cause recognizes one cause of an error, and has the three texts for it: what happened, what to do, what is safe.
-// Names in braces are replaced by facts. If the field happened is empty, the error's own text is used; if do or safe is
-// empty, the text of the exit code.
+// Names in braces are replaced by facts. If the field happened is empty, the error's own text is used. If the field do
+// or safe is empty, the text of the exit code is used.
 type cause struct {
 	is                 func(facts) bool
 	happened, do, safe string

@@ -7,13 +7,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Backup is the name of a metric: when the generation was published that the last verified backup contains.
+// Backup is the name of a metric: the publication time of the generation in the last verified backup.
 const (
 	Backup     = "spendsync_backup_verified_timestamp_seconds"
 	backupHelp = "When the generation was published that 'verify --from' last found intact in the bucket."
 )
 
-// OfBackup returns the metric [Backup]. The parameter published is when the generation in the backup was published.
+// OfBackup returns the metric [Backup] for a generation that was published at the given time.
 func OfBackup(published time.Time, labels prometheus.Labels) prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: Backup, Help: backupHelp, ConstLabels: labels})
 	g.Set(Seconds(published))

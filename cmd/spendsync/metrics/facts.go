@@ -26,8 +26,8 @@ import (
 type Metric struct {
 	Name, Help string
 	Label      string // name of a second label, after the account; empty: none
-	// The function values returns the metric's numbers. The keys of the map are the texts of the second label, or "" if
-	// there is no second label. An empty map means that the number is not known.
+	// This function returns the metric's numbers. The keys of the map are the texts of the second label, or "" if there
+	// is no second label. An empty map means that the number is not known.
 	values func(f *Inputs) map[string]float64
 }
 
@@ -163,7 +163,7 @@ type Inputs struct {
 	Failures    int
 	Run         schema.Run // the run's line in the ledger; incomplete if the run ended early
 	Expires     schema.Null[schema.Instant]
-	Ended       bool               // the job returned a result; only then are the next two fields set
+	Ended       bool               // whether the job returned a result; only then are the next two fields set
 	Quarantined int                // days whose replies are in quarantine after the run
 	Unread      schema.Null[int64] // fields of the settings without a usable value in the reply
 

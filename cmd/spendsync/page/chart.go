@@ -35,7 +35,7 @@ const (
 	top, bottom = 20.0, 22.0
 )
 
-// scale maps the values from low to high to the positions from the coordinate from to the coordinate to.
+// scale maps values to coordinates: low to the coordinate in the field from, high to the coordinate in the field to.
 type scale struct{ low, high, from, to float64 }
 
 func (s scale) at(v float64) float64 {
@@ -47,8 +47,8 @@ func (s scale) at(v float64) float64 {
 
 func round(v float64) float64 { return math.Round(v*100) / 100 }
 
-// vertical draws the level lines of a chart, and returns the scale for its values. The lowest level is at the bottom of
-// the chart; the highest is at the y coordinate given by the parameter to.
+// vertical draws the level lines of a chart, and returns the scale for its values. The third parameter is the y
+// coordinate of the highest level; the lowest level is at the bottom of the chart.
 func (c *chart) vertical(low, high, to float64, format string) scale {
 	ticks := niceTicks(min(0, low), max(0, high))
 	s := scale{low: ticks[0], high: ticks[len(ticks)-1], from: c.Height - bottom, to: to}
@@ -146,9 +146,9 @@ func (p places) marks(c *chart) {
 // markLane is the height, in pixels, of one line of marks above a chart.
 const markLane = 12
 
-// lanesOf distributes the marks above a chart over several lines, so that they do not overlap: within a line, marks are
-// at least as many columns apart as the parameter apart states. The result lanes has the line of each mark, by the
-// index of its row in the parameter rows; n is the number of lines.
+// lanesOf distributes the marks above a chart over several lines, so that they do not overlap: the parameter apart is
+// the minimum distance, in columns, of two marks in a line. The first result has the line of each mark, by the index of
+// the mark's row; the second result is the number of lines.
 func (p places) lanesOf(rows []Row, apart int) (lanes map[int]int, n int) {
 	lanes = map[int]int{}
 	var last []int // the column of the last mark in each line

@@ -32,8 +32,8 @@ const unknown = "unknown"
 // numbers lists the column formats that show numbers.
 var numbers = []string{"money", "price", "count", "percent", "change", "points", "times", "number", "days"}
 
-// parse parses a number of a query result. Numbers with more than six decimals are rounded to 12 digits, because DuckDB
-// adds doubles in no fixed order, so that their last digits vary.
+// parse parses a number from a query result. Numbers with more than six decimals are rounded to 12 digits, because
+// DuckDB adds doubles in no fixed order, so that their last digits vary.
 func parse(s schema.Null[string]) (v float64, digits string, ok bool) {
 	v, err := strconv.ParseFloat(s.V, 64)
 	if !s.Valid || err != nil || v != v || v-v != 0 {
@@ -46,7 +46,7 @@ func parse(s schema.Null[string]) (v float64, digits string, ok bool) {
 	return v, digits, true
 }
 
-// show formats a cell as HTML. For a number, the attribute value has all digits, for programs.
+// show formats a cell as HTML. For a number, the HTML attribute "value" has all digits, for programs.
 func show(format string, value schema.Null[string]) template.HTML {
 	v, digits, ok := parse(value)
 	text := ""
@@ -124,7 +124,7 @@ func spell(format string, v float64) string {
 	return minus + grouped(a, 1)
 }
 
-// percent formats a number of percent: two decimals below 1, one below 10, else none.
+// percent formats a percentage: two decimals below 1, one below 10 and for 0, else none.
 func percent(p float64) string {
 	switch {
 	case p != 0 && p < 0.995:
@@ -149,7 +149,7 @@ func signed(format string, value schema.Null[string]) string {
 	return "= 0 %"
 }
 
-// stake formats how much money a day depends on a decision. It returns "" if the amount is not known or below a cent.
+// stake formats the money per day that depends on a decision. It returns "" if the amount is not known or below a cent.
 func stake(value schema.Null[string]) string {
 	if v, _, ok := parse(value); ok && v >= 0.01 {
 		if v >= 100 {

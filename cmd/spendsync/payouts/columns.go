@@ -30,7 +30,8 @@ var (
 	// anItem matches one item NAME=HEADING of the variable. A heading with a comma must be in double quotes; a quote
 	// within it is doubled.
 	anItem = regexp.MustCompile(`^\s*(\w+)\s*=\s*(?:"((?:[^"]|"")*)"\s*|([^,"]*))(?:,|$)`)
-	// settings lists the names that declare how a file is read, and not a column, with their possible values.
+	// settings has the items that declare how a file is read, with their possible values. All other items declare a
+	// column.
 	settings = map[string]*regexp.Regexp{"encoding": regexp.MustCompile(`^[\w-]+$`),
 		"decimal": regexp.MustCompile(`^(point|comma)$`), "dates": regexp.MustCompile(`^(mm/dd|dd/mm)/yyyy$`)}
 )

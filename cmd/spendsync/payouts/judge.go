@@ -17,7 +17,7 @@ import (
 	"spendsync/schema"
 )
 
-// fault is an error because of which one file is not used; the other files still are. Errors of any other type end the
+// fault is an error in one file: this file is not used, but the other files are. Errors of any other type end the
 // reading of all files.
 type fault struct{ error }
 
@@ -25,16 +25,16 @@ type fault struct{ error }
 type Heading struct {
 	table
 	Tab, Line int    // the number of the table in the file, and of the line
-	Why       string // why the file cannot be read; empty: it can
+	Why       string // why the file cannot be read; empty: it can be read
 	IsExport  bool   `json:"is_export"`
 	// Columns describes all columns, and which of them are used, in the syntax of SPENDSYNC_TRACKER_COLUMNS.
 	Columns string
-	// Variable is the value of SPENDSYNC_TRACKER_COLUMNS that would declare the columns of a tracker whose export was
-	// recognized. It is empty if no tracker was, or if columns are declared already.
+	// Variable is the value of SPENDSYNC_TRACKER_COLUMNS that would declare the columns of a recognized tracker's
+	// export. It is empty if no tracker was recognized, or if the columns are declared already.
 	Variable string
 	Names    []string         // of all columns
-	Declared map[string][]int // for the name of each column that is used, its positions
-	At       map[string][]int // for each of targets, the positions of its columns
+	Declared map[string][]int // positions of each used column, by its name
+	At       map[string][]int // positions of the columns for each of targets
 	Last     int              // the last position of a column that is used
 }
 
@@ -184,7 +184,7 @@ func note(cells []string) string {
 }
 
 // judge reports whether a record is a row of data: it is below the heading and does not repeat the heading. If the
-// record shows that the whole file cannot be used, the result wrong has the reason.
+// record shows that the whole file cannot be used, judge also returns the reason.
 func (h Heading) judge(line int, cells []string) (isRow bool, wrong string) {
 	if wrong = note(cells); wrong != "" || line <= h.Line {
 		return false, wrong

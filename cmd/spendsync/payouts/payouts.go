@@ -155,7 +155,7 @@ func (o *Own) EachDay(ctx context.Context, use func(Day, []schema.TrackerDay) er
 	return err
 }
 
-// rows returns the result of a query as rows of a stored table. Columns of the table that the query lacks are NULL.
+// rows returns the result of a query as rows of a stored table. Columns that the query lacks are NULL.
 func rows[R any](ctx context.Context, o *Own, t schema.TableOf[R], query string) ([]R, error) {
 	var none []string
 	for _, c := range t.Columns {
@@ -230,7 +230,7 @@ func (o Options) inputs(all []*File) string {
 type Day struct {
 	Day   schema.Date
 	Files string // names, without folders, of the files with rows of the day
-	Lost  int    // rows of older files that the newest file lacks
+	Lost  int    // number of rows in older files that the newest file lacks
 }
 
 // atoi converts a whole number of a DuckDB result. NULL gives 0.

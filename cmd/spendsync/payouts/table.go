@@ -123,7 +123,7 @@ func checkText(start []byte) error {
 }
 
 // decoder returns the decoder that converts a text to UTF-8: by its byte order mark, by the declared encoding, or as
-// UTF-8. It looks for line ends in the parameter start, the first bytes of the file.
+// UTF-8. If the first bytes of the file contain no line feed, it also converts carriage returns to line feeds.
 func (r *reader) decoder(start []byte) transform.Transformer {
 	decode := unicode.BOMOverride(runes.ReplaceIllFormed())
 	if declared, err := htmlindex.Get(r.setting("encoding")); err == nil {
@@ -248,9 +248,9 @@ func sheetRows(book *excelize.File, sheet string) eachRecord {
 
 var digits = regexp.MustCompile(`[0-9.]+`)
 
-// shows reports whether the text that a spreadsheet shows for a cell means the number that is stored in it, as a dollar
-// amount or a count. It may be rounded and contain words. A date, a percentage, or an amount in another currency means
-// something else. If the cell stores no number, shows returns true.
+// shows reports whether the text that a spreadsheet shows for a cell means the number that the cell stores, as a dollar
+// amount or a count. The text may be rounded and contain words. A date, a percentage, or an amount in another currency
+// means something else. If the cell stores no number, shows returns true.
 func shows(text, stored string) bool {
 	n, err := strconv.ParseFloat(stored, 64)
 	if text == stored || err != nil || strings.Contains(text, "E") {

@@ -24,7 +24,7 @@ type Shop struct {
 	named   map[string]bool // campaigns and creatives, by ID
 	tiring  string          // the winner's creative that tires alone
 	resting int             // campaigns named so far that are not in roles
-	begun   bool            // the story has begun: a new campaign is one that the shop launches
+	begun   bool            // whether the story has begun: later campaigns are launches of the shop
 	daily   int64           // average spend of a day before the story, in millionths of a dollar
 }
 
@@ -59,8 +59,8 @@ func New(rowsPerDay int, now time.Time) (*Shop, error) {
 }
 
 // morning returns when the daily sync of a day runs: at 6:10 or, if the story ends earlier in the day, at that time of
-// day. The last sync of the story then reads yesterday when it is only a few hours old, and days can be compared only
-// if each was read at that age.
+// day. The last sync of the story then reads yesterday a few hours after its end, and days can be compared only if all
+// were read at the same age.
 func (s *Shop) morning(d schema.Date) time.Time {
 	return d.Start().Add(min(6*time.Hour+10*time.Minute, s.now.Sub(schema.DateOf(s.now).Start())))
 }
@@ -314,7 +314,7 @@ func (s *Shop) MoveTo(t time.Time) error {
 	return nil
 }
 
-// scale multiplies a campaign's default bid by the parameter by.
+// scale multiplies a campaign's default bid by a factor.
 func (s *Shop) scale(role int, by float64) error {
 	settings, err := s.service.Settings(s.roles[role].id)
 	if err != nil {

@@ -45,8 +45,8 @@ type World struct {
 	reader *rest.Catalog
 }
 
-// New returns a world with an empty lake. Each function in the argument around wraps the handlers of both servers, so
-// that a test can watch every request.
+// New returns a world with an empty lake. The given functions wrap the handlers of both servers, so that a test can
+// watch every request.
 func New(t testing.TB, around ...func(http.Handler) http.Handler) *World {
 	w := &World{TB: t, Rest: &restsim.Catalog{Warehouse: "s3://lake/wh"}, Backend: s3mem.New()}
 	if err := w.Backend.CreateBucket("lake"); err != nil {
@@ -228,6 +228,6 @@ func (w *World) Delete(name, account string) {
 	}
 }
 
-// Rounds returns how many random failures a test makes: the argument few by default, more in the long suites, and never
-// more than the argument most.
+// Rounds returns how many random failures a test makes. The argument few is the default; the long suites make more, up
+// to the argument most.
 func Rounds(few, most int) int { return min(schematest.Times(few, 100, 10_000), most) }
