@@ -116,8 +116,8 @@ func (s *service) warm(ctx context.Context) error {
 	return err
 }
 
-// pages reads every page of the report from one day to another, both included. It returns the number of rows that the
-// last page states.
+// pages reads every page of the report for the days from first to last, both included. It returns the number of rows
+// that the last page states.
 func (s *service) pages(ctx context.Context, first, last schema.Date, asked url.Values) (rows int, err error) {
 	asked.Set("start_date", first.String())
 	asked.Set("end_date", last.String())
@@ -178,8 +178,7 @@ type restatement struct {
 	OneIn   int    `json:"one_in,omitempty"`
 }
 
-// restate sends the same command for each of the last days before today, and requests every page again. The parameter
-// days is the number of these days.
+// restate sends the same command for each of the given number of days before today, and requests every page again.
 func (s *service) restate(ctx context.Context, days int, which restatement) error {
 	for d := s.today - schema.Date(days); d < s.today; d++ {
 		which.Day, which.Kind = d.String(), "multiply"
@@ -203,8 +202,8 @@ func (s *service) order(ctx context.Context, r restatement) error {
 	return send(req, nil)
 }
 
-// send sends a request, and calls the given function, if it is not nil, with the body of the reply. A status of 300 or
-// more is an error.
+// send sends a request, and hands the text of the reply to the given function, which may be nil. A status of 300 or more
+// is an error.
 func send(req *http.Request, body func([]byte) error) error {
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -120,8 +120,8 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 	return run
 }
 
-// published queries the published generation for findings, and stores the generation's number in the variable that
-// generation points to. It reports false if the findings are not known.
+// published queries the published generation for findings, and sets *generation to its number. It returns false if the
+// findings are not known.
 func (t *told) published(ctx context.Context, generation *int64) (all []notice.Finding, known bool) {
 	if t.runner.screen == nil || ctx.Err() != nil { // the configuration is invalid
 		return nil, false

@@ -88,7 +88,7 @@ func Visible(text string) string {
 		switch shown := strconv.QuoteRuneToASCII(r); {
 		case !Unseen(r):
 			b.WriteRune(r)
-		case r == 0x7f: // not \x7f: the text may be JSON, which escapes only the others
+		case r == 0x7f: // not Go's \x7f, which is invalid in JSON
 			b.WriteString(`\u007f`)
 		default:
 			b.WriteString(shown[1 : len(shown)-1])

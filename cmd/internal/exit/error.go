@@ -43,7 +43,7 @@ type Outcome struct {
 
 func (o *Outcome) Error() string { return o.Happens }
 
-// Of returns the exit code of an error. If several cases match, the first decides.
+// Of returns the exit code of an error. An error that matches several cases gets the code of the first one.
 func Of(err error) int {
 	if o, ok := err.(*Outcome); ok {
 		return o.Code

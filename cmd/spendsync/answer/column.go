@@ -24,7 +24,8 @@ type unit struct {
 	cell        string // number format of a workbook's cells; it hides digits, but the cells keep them
 }
 
-// units has the format of each unit in [queries.Units]. Whole numbers have no unit.
+// units has the formats of the units in [queries.Units], of other numbers with decimals (ratio), and of whole numbers,
+// which have no unit.
 var units = map[string]unit{
 	"money":   {sign: "$", least: 2, most: 2, cell: "#,##0.00"},
 	"price":   {sign: "$", least: 2, most: 4, cell: "#,##0.00##"}, // a click or a bid

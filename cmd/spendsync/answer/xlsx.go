@@ -16,7 +16,6 @@ import (
 	"spendsync/schema"
 )
 
-// answerSheet is the name of the workbook's sheet.
 const answerSheet = "Answer"
 
 // timeFormats are the number formats of instants and days.

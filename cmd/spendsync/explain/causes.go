@@ -245,8 +245,8 @@ func errno(words string, numbers ...syscall.Errno) func(facts) bool {
 	}
 }
 
-// on matches network errors of a type on the way to the service or a storage. The argument, if not nil, is a further
-// condition on the error.
+// on matches network errors of the type E that occurred on the way to the service or a storage. The argument, if not
+// nil, is a further condition on the error.
 func on[E error](is func(E) bool) func(facts) bool {
 	return func(f facts) bool {
 		e, ok := errors.AsType[E](f.way)

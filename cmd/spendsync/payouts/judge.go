@@ -34,7 +34,7 @@ type Heading struct {
 	Variable string
 	Names    []string         // of all columns
 	Declared map[string][]int // positions of each used column, by its name
-	At       map[string][]int // positions of the columns for each of targets
+	At       map[string][]int // positions of the used columns, by their name in targets
 	Last     int              // the last position of a column that is used
 }
 

@@ -37,7 +37,7 @@ type table struct {
 	zero  string // day number 0, if days are stored as numbers; empty: 1899-12-30
 }
 
-// eachRecord calls the function use with each record and its line number, until use returns an error. The first line
+// eachRecord calls a function with each record and its line number, until the function returns an error. The first line
 // has number 1. A Parquet file has no heading line: its column names have number 0. The cells are valid only during the
 // call.
 type eachRecord func(use func(line int, cells []string) error) error

@@ -24,7 +24,7 @@ type Shop struct {
 	named   map[string]bool // campaigns and creatives, by ID
 	tiring  string          // the winner's creative that tires alone
 	resting int             // campaigns named so far that are not in roles
-	begun   bool            // whether the story has begun: later campaigns are launches of the shop
+	begun   bool            // whether the story has begun; then new campaigns are launches of the shop
 	daily   int64           // average spend of a day before the story, in millionths of a dollar
 }
 
