@@ -202,8 +202,8 @@ func (s *service) order(ctx context.Context, r restatement) error {
 	return send(req, nil)
 }
 
-// send sends a request, and hands the text of the reply to the given function, which may be nil. A status of 300 or more
-// is an error.
+// send sends a request, and hands the text of the reply to the given function, which may be nil. A status of 300 or
+// more is an error.
 func send(req *http.Request, body func([]byte) error) error {
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -176,7 +176,7 @@ func (c *statusCommand) ofAccount(dir, name string, known *manifest.Account) (s 
 	return s, nil
 }
 
-// maxUnread is the number of unread settings that status names.
+// maxUnread is the maximum number of unread settings that are named in the output of status.
 const maxUnread = 3
 
 // dayMark shows a day's state by a sign and by a color. The sign alone is sufficient without colors.

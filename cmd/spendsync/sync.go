@@ -44,8 +44,8 @@ you like: it reads young days every time and the others once in ` + config.Prefi
 	return cmd
 }
 
-// backfill reads the days of a range again. The arguments from and to are Chicago days, YYYY-MM-DD; an empty to means
-// today.
+// backfill reads the days of a range again. The range is given by two Chicago days, YYYY-MM-DD; an empty second day
+// means today.
 func (r *runner) backfill(ctx context.Context, from, to string) error {
 	return r.runJob(ctx, func(j job.Job, ctx context.Context) (*job.Result, error) {
 		first, last, err := daysBetween(from, to, schema.DateOf(r.now()))

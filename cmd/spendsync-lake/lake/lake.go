@@ -32,7 +32,7 @@ type Options struct {
 	Token      string // bearer token
 	OAuthURL   string // token endpoint for client credentials; empty: the catalog's token endpoint
 	Scope      string // OAuth2 scope
-	SigV4      string // sign requests for this AWS service: glue, s3tables
+	SigV4      string // the AWS service for which requests are signed: glue, s3tables
 	Region     string // AWS region
 	S3Endpoint string // address of the object storage; empty: Amazon S3
 	AccessKey  string // empty: the AWS SDK finds the credentials

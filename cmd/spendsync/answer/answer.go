@@ -75,12 +75,12 @@ func FormatOf(file string) (Format, error) {
 type Rendering struct {
 	Result   *duck.Result
 	Question Question
-	Terminal bool  // escape characters that control a terminal
+	Terminal bool  // whether to escape characters that control a terminal
 	Width    int   // columns of the terminal; 0: no limit
 	MaxRows  int64 // rows of a table; 0: all
-	Wide     bool  // show every column of a table, in lines of any length
-	Color    bool  // color verdicts and dim NULL, if the environment allows colors
-	Raw      bool  // do not escape formulas in CSV
+	Wide     bool  // whether to show every column of a table, in lines of any length
+	Color    bool  // whether to color verdicts and dim NULL, if the environment allows colors
+	Raw      bool  // whether to leave formulas in CSV unescaped
 }
 
 // NotAll returns how many of all rows the answer has, for example "50 of 80 rows", if the question's own limit left

@@ -223,7 +223,7 @@ func (h Heading) isBroken(cells []string) string {
 	return ""
 }
 
-// spool replaces the content of a table of the scratch database. The function write writes the new records as CSV.
+// spool replaces the content of a table of the scratch database. The given function writes the new records as CSV.
 func (r *reader) spool(ctx context.Context, table string, write func(*csv.Writer) error) error {
 	path := filepath.Join(r.db.Dir, "records")
 	out, err := os.Create(path)

@@ -37,8 +37,7 @@ type campaign struct {
 	payout      float64
 }
 
-// New returns the simulated account on the first day of the demo. The argument now is the instant at which the demo
-// ends.
+// New returns the simulated account on the first day of the demo. The demo ends at the given instant.
 func New(rowsPerDay int, now time.Time) (*Shop, error) {
 	s := &Shop{now: now, named: map[string]bool{}}
 	start := s.morning(schema.DateOf(now) - days)
@@ -99,8 +98,8 @@ func (s *Shop) measure(service *adsim.Service, start schema.Date) error {
 	return s.chooseTiring(service, impressions)
 }
 
-// chooseTiring chooses the creative of the winner that tires alone: of those that are active at the end of the story,
-// the one with the most impressions.
+// chooseTiring chooses the winner's creative that tires alone: of the creatives that are active at the end of the
+// story, the one with the most impressions.
 func (s *Shop) chooseTiring(service *adsim.Service, impressions map[string]int64) error {
 	service.SetNow(s.now)
 	settings, err := service.Settings(s.roles[winner].id)
