@@ -9,11 +9,11 @@ import (
 )
 
 // addAccountFiles writes the DuckDB file of each account that the generation may change, see [duck.AccountFile]. A
-// store with a single account has no such file, so a file from earlier is removed.
+// store with a single account has no such file, so the file of an earlier generation is removed.
 func (n *warehouse) addAccountFiles(ctx context.Context) error {
 	several := len(n.next.AccountNames()) > 1
 	if several && n.base != nil && len(n.base.AccountNames()) < 2 {
-		if err := n.loadAll(); err != nil { // until now the only account needed no file of its own
+		if err := n.loadAll(); err != nil { // the account that was alone so far needs its own file now
 			return err
 		}
 	}

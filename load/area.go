@@ -102,7 +102,7 @@ func (a *Area) pack(body []byte) ([]byte, error) {
 	defer a.mu.Unlock()
 	if a.zstd == nil {
 		var err error
-		// A higher level or a wider window makes JSON rows no smaller.
+		// A higher level or a wider window would not compress JSON rows better.
 		options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithWindowSize(1 << 20)}
 		if a.zstd, err = zstd.NewWriter(nil, options...); err != nil {

@@ -42,7 +42,7 @@ type Copy struct {
 	base  *manifest.Manifest
 	root  string // hash of manifest.json; empty if there is none
 	store bool
-	mark  bool // the folder is a copy for readers
+	mark  bool // whether the folder is a copy for readers
 	locks []io.Closer
 }
 

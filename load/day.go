@@ -34,9 +34,9 @@ type DayRead struct {
 // StagedDay has the staged files of one proven day, and the day's differences from the stored day.
 type StagedDay struct {
 	StagedChange
-	Changed bool // the rows differ from the stored rows
+	Changed bool // whether the rows differ from the stored rows
 	Diff    history.Diff
-	Lost    history.Lacks // for each count, the number of stored rows that had it and now lack it
+	Lost    history.Lacks // number of stored rows whose count is NULL in the new read, for each count
 }
 
 // Stage stages a proven day. It always stages the day's coverage. It stages the rows if they differ from the stored
@@ -47,7 +47,7 @@ func (r *Replies) Stage(ctx context.Context, p DayRead, rows *history.Day) (d St
 	account := r.store.Account()
 	stored := account.Days[r.day]
 	proven := p.proves(stored, rows, r.area.runID)
-	isNew := false // the new replies replace the stored replies
+	isNew := false // whether the new replies replace the stored replies
 	switch {
 	case stored == nil || stored.ContentHash != proven.ContentHash || p.Damaged:
 		d.Changed, isNew = true, !p.Replayed
@@ -86,9 +86,9 @@ func (p *DayRead) proves(stored *manifest.Day, rows *history.Day, runID string) 
 }
 
 // mustReplace reports whether the new replies replace the stored replies although the rows are equal. It returns true
-// if a stored reply is lost or damaged, if older rules decoded the stored replies, or if the new Meaning differs from
-// the stored Meaning, which must always describe the stored replies. If the stored replies are intact and stay,
-// mustReplace discards the new replies.
+// if a stored reply is lost or damaged, or if older rules decoded the stored replies. It also returns true if the new
+// Meaning differs from the stored Meaning, because the stored Meaning must always describe the stored replies. If the
+// stored replies are intact and stay, mustReplace discards the new replies.
 func (r *Replies) mustReplace(p DayRead, stored *manifest.Day) (bool, error) {
 	if account := r.store.Account(); p.Replayed || len(account.RawPages(r.day)) == 0 {
 		return false, nil
@@ -104,8 +104,9 @@ func (r *Replies) mustReplace(p DayRead, stored *manifest.Day) (bool, error) {
 	return false, errors.Join(err, r.Drop())
 }
 
-// stageRows stages the Parquet file of a day. It also stages new rows of spend_change, if a day that was over is
-// restated, and of spend_intraday, if the day is not over. It does not hold the stored rows in memory.
+// stageRows stages the Parquet file of a day. If a day that was over is restated, it also stages new rows of
+// spend_change. If the day is not over, it also stages new rows of spend_intraday. It does not hold the stored rows in
+// memory.
 func (r *Replies) stageRows(to *StagedChange, p DayRead, stored *manifest.Day, rows *history.Day) (history.Merged,
 	error) {
 	storedRows, area := r.store.StoredDay(r.day), r.area

@@ -17,8 +17,8 @@ type generation struct {
 	next  *manifest.Manifest
 	files *filing
 
-	everyAccount bool // all accounts are loaded and may change
-	repair       bool // all derived files are rebuilt
+	everyAccount bool // whether all accounts are loaded and may change
+	repair       bool // whether all derived files are rebuilt
 
 	lines   []lines
 	newRows manifest.LedgerRows // ledger lines that are not in the base's DuckDB file yet

@@ -21,9 +21,9 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	if err != nil {
 		return err
 	}
-	// If the commit of this run has started or finished, its generation contains a ledger that already records the run,
-	// so nothing is added. But if the record names the published generation, a step after the commit has failed, and
-	// the record is added.
+	// If the commit of this run has started or finished, the generation of that commit has a ledger that already
+	// records the run, so nothing is added. But if the record names the published generation, a step after the commit
+	// has failed, and the record is added.
 	if r, err := commit.Read(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
@@ -121,8 +121,8 @@ func (n *generation) readLedgers() error {
 	return nil
 }
 
-// rewriteLedger stages a ledger file of version 11 of the tables without its lasting facts. It returns the ledger's
-// refused rows of those days that still lack rows or values.
+// rewriteLedger stages a ledger file of version 11 of the tables without its lasting facts. It returns the refused rows
+// in the ledger, but only those of days that still lack rows or values.
 func (n *generation) rewriteLedger(account *manifest.Account, path string) (refused []schema.RefusedRow, err error) {
 	disk := n.store.opts.disk
 	byDay, err := manifest.EventsOf(disk, n.store.dir, path, n.area.path(path))

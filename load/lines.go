@@ -149,7 +149,7 @@ func mergeLines[R any](stored, added iter.Seq[R], compare func(a, b R) int, coun
 }
 
 // linesOf yields the rows of several files, one file after the other. At the first error it stops and stores the error
-// in unread.
+// in *unread.
 func linesOf[R any](files []iter.Seq2[[]R, error], unread *error) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		for _, file := range files {

@@ -17,11 +17,11 @@ func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Durati
 	return waitForLock(d, ctx, dir, "store.lock", wait)
 }
 
-// waitForLock waits for the lock of the file locks/name.
+// waitForLock waits for the lock of the file called name in the folder locks/.
 func waitForLock(d durable.Disk, ctx context.Context, dir, name string, wait time.Duration) (io.Closer, error) {
 	path := filepath.Join(dir, "locks", name)
 	lock, err := d.WaitForLock(ctx, path, wait)
-	if errors.Is(err, fs.ErrNotExist) { // a copied store may lack the folder locks
+	if errors.Is(err, fs.ErrNotExist) { // a copy of a store may have no folder locks/
 		if err := d.MakeDirs(filepath.Dir(path)); err != nil {
 			return nil, err
 		}

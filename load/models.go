@@ -26,8 +26,8 @@ import (
 // another model the hash of that model's rows. So if a partition is made again with equal rows, the models that read
 // the partition are not made again. Of the coverage, only the columns that the model's text names are inputs, because
 // every run changes the times of the last reads. The runs and steps of the ledger are not inputs: every run adds some,
-// and those of the present run are stored after the models are made. So a table that reads steps takes the last read
-// of a day from the coverage.
+// and those of the present run are stored after the models are made. So a model that reads steps lacks those of the
+// present run, and takes the last read of a day from the coverage.
 type models struct {
 	*warehouse
 	views  map[string]duck.View
@@ -220,7 +220,7 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 		for _, owner := range []string{"", account} {
 			fmt.Fprintln(h, m.content(duck.ModelPartition{Model: name, Account: owner}))
 		}
-		if v.ByMonth { // months have no hash above; they are computed from the days' files
+		if v.ByMonth { // the loop adds no hash of a month; months are computed from the days' files
 			m.addFiles(h, schema.SpendDaily.Name, account, month)
 		}
 	case isModel:

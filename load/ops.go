@@ -83,7 +83,7 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 			baseFiles = n.baseFiles(name)
 		}
 		for path, f := range a.Files {
-			if f.Kind == manifest.KindDuckDB { // the file contains ops.file, so ops.file cannot hold its hash
+			if f.Kind == manifest.KindDuckDB { // ops.file is in this file, so it cannot hold the file's hash
 				continue
 			}
 			if baseFiles[path] == nil || *baseFiles[path] != *f {

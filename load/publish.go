@@ -100,7 +100,7 @@ func begin(s *Store, p Publication) (*generation, error) {
 	return n, errors.Join(n.addLines(), n.addCalendar(), n.readLedgers(), upgrader{n}.upgrade())
 }
 
-// preview describes the generation for [Publication.Record]. The argument now decides the state of each day.
+// preview describes the generation for [Publication.Record]. The given time decides the state of each day.
 func (n *generation) preview(now time.Time, viewErrors []error) Preview {
 	account := n.store.account
 	a := n.next.Accounts[account]
@@ -136,8 +136,8 @@ func (n *generation) commit(ctx context.Context) error {
 	return nil
 }
 
-// writeManifest stages the manifest: first the new account files, then manifest.json, which names them. After the
-// commit the account files that the new ones replace are removed.
+// writeManifest stages the manifest: first the new account files, then manifest.json, which names them. The commit
+// removes the account files that they replace.
 func (n *generation) writeManifest() error {
 	s := n.store
 	e, err := n.next.Encode()

@@ -93,8 +93,8 @@ func without(s *Store, a *Area) (*generation, error) {
 	return n, nil
 }
 
-// moveAside stages a copy of every file of the account below the folder, and schedules the removal of the original.
-// Until the commit the published generation is complete.
+// moveAside stages copies of all files of the account, to be published below the given folder, and schedules the
+// removal of the originals. Until the commit the published generation is complete.
 func (n *generation) moveAside(ctx context.Context, folder string) (files int, err error) {
 	s := n.store
 	sizes, err := manifest.FilesIn(s.opts.disk, s.dir, s.account)

@@ -87,9 +87,9 @@ func PutHistory[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChan
 }
 
 // PutGroups stages the account's rows of a table of versions that is sorted by groups. For each group in names, the
-// function advance computes the versions as of the instant at. The rows of all other groups are copied. The argument
-// names must be sorted. If [AddedColumns] returns any column, names must contain all groups. Only one group is in
-// memory at a time.
+// function advance computes the versions. The argument at is the instant of the observation. The rows of all other
+// groups are copied. The argument names must be sorted. If [AddedColumns] returns any column, names must contain all
+// groups. Only one group is in memory at a time.
 func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChange, t schema.TableOf[R],
 	groupOf func(*R) string, names []string, at schema.Instant,
 	advance func(string, history.Versions[R]) (history.Versions[R], error)) error {
@@ -123,7 +123,7 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 }
 
 // replaceGroups yields the stored rows, but replaces the rows of each named group by those that the function replace
-// returns. At the first error it stops and stores the error in failed.
+// returns. At the first error it stops and stores the error in *failed.
 func replaceGroups[R any](stored iter.Seq2[[]R, error], groupOf func(*R) string, names []string,
 	replace func(name string, stored []R) ([]R, error), failed *error) iter.Seq[R] {
 	return func(yield func(R) bool) {

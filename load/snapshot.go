@@ -35,7 +35,7 @@ type SnapshotFile struct {
 	Bytes  int64
 	SHA256 string
 
-	text []byte // kept for manifest.json, which may be replaced at any time; nil: read the file
+	text []byte // the content, kept only for manifest.json, which may be replaced at any time; nil: read the file
 }
 
 // ReadSnapshot returns the files of the published generation.

@@ -21,7 +21,7 @@ func NewStagedChange() StagedChange {
 
 // PutSettled stages the list of campaigns that are archived and need not be read again.
 func (c *StagedChange) PutSettled(campaigns []string) {
-	sorted := append([]string{}, slices.Sorted(slices.Values(campaigns))...) // not nil, which would mean unchanged
+	sorted := append([]string{}, slices.Sorted(slices.Values(campaigns))...) // never nil, because nil means unchanged
 	c.Settled = slices.Compact(sorted)
 }
 

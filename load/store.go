@@ -137,8 +137,8 @@ func (s *Store) recover(ctx context.Context) error {
 	return s.checkFiles(ctx)
 }
 
-// published reads the published manifest, but only this account's part of it. If the argument cached is still the
-// published manifest, it is returned.
+// published reads the published manifest, but only this account's part of it. It returns the argument cached if that is
+// still the published manifest.
 func (s *Store) published(cached *manifest.Manifest) (*manifest.Manifest, error) {
 	return manifest.ReadAccounts(s.opts.disk, s.dir, cached, s.account)
 }
@@ -167,8 +167,8 @@ func (s *Store) checkFiles(ctx context.Context) error {
 
 func (s *Store) place() commit.Place { return s.opts.place(s.dir) }
 
-// newest looks for a file that is newer than the manifest. If there is none, the result newer has no path. The result
-// files has the sizes of the files of this account and of the accounts whose ledgers have grown.
+// newest looks for a file that is newer than the manifest. If there is none, it returns a part without a path. It also
+// returns the sizes of the files of this account and of the accounts whose ledgers have grown.
 func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map[string]int64, err error) {
 	grown, err := s.base.GrownLedgers(s.opts.disk, s.dir)
 	if err == nil {
@@ -185,7 +185,7 @@ func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map
 	}
 	info, err := s.opts.disk.Lstat(filepath.Join(s.dir, duck.FileName))
 	if err != nil || info.Size() == s.base.Warehouse.Bytes {
-		return newer, files, nil // if it is missing, the next build makes it
+		return newer, files, nil // if the file is missing, the next build makes it
 	}
 	newer, err = newerDuckDB(ctx, s.base, s.dir, s.opts.DuckDB)
 	return newer, files, err

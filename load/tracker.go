@@ -37,8 +37,8 @@ type TrackerFile struct {
 }
 
 // PutTracker stages the rows of a day from a tracker's export, and rows of tracker_change for the differences from the
-// stored rows. It reports whether there are differences. stored and rows must be in key order. Unchanged rows keep
-// their run ID. The first export of a day adds nothing to tracker_change.
+// stored rows. It reports whether there are differences. The arguments stored and rows must be in key order. Unchanged
+// rows keep their run ID. The first export of a day adds nothing to tracker_change.
 func PutTracker(s *Store, a *Area, to *StagedChange, day schema.Date, stored, rows []schema.TrackerDay,
 	from TrackerFile) (bool, error) {
 	t := schema.TrackerDaily
@@ -90,8 +90,8 @@ func compareTrackerKeys(a, b *schema.TrackerDay) int {
 	return cmp.Or(cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.SourceID, b.SourceID))
 }
 
-// trackerChange returns the row of tracker_change for a difference. old is empty for an inserted row, and row is empty
-// for a deleted row.
+// trackerChange returns the row of tracker_change for a difference. If the row was inserted, the argument old is empty.
+// If it was deleted, the argument row is empty.
 func trackerChange(old, row *schema.TrackerDay, op string, from TrackerFile) schema.TrackerChange {
 	return schema.TrackerChange{ReportDate: max(old.ReportDate, row.ReportDate),
 		CampaignID: cmp.Or(row.CampaignID, old.CampaignID), SourceID: cmp.Or(row.SourceID, old.SourceID),

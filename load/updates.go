@@ -13,7 +13,7 @@ import (
 type updates struct {
 	loads    []duck.ReplacePartition // replacements of rows in schema main
 	changed  map[schema.Date]bool
-	dead     int64 // rows that the loads replace: dead space in the file
+	dead     int64 // number of rows that the loads replace; their space in the file stays unused
 	versions int64 // number of rows in the staged files of versioned tables
 }
 

@@ -31,7 +31,7 @@ func (n upgrader) upgrade() error {
 		}
 		files := n.next.Accounts[account].Files
 		for _, path := range slices.Sorted(maps.Keys(files)) {
-			if files[path].Kind == manifest.KindSettings { // the replies are in the column raw of each version too
+			if files[path].Kind == manifest.KindSettings { // the column raw of each version has the replies too
 				delete(files, path)
 				n.files.removes = append(n.files.removes, path)
 				continue

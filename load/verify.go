@@ -168,7 +168,7 @@ func (v *verifier) repairDay(account string, day schema.Date) string {
 	return command
 }
 
-// recordDamage adds damage to the report. It returns an error that is not damage.
+// recordDamage adds an error to the report if it is damage, and otherwise returns it.
 func (v *verifier) recordDamage(err error) error {
 	var d *durable.Damage
 	if err == nil || !errors.As(err, &d) {
@@ -378,7 +378,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		return nil
 	}
 	if v.manifest.Rows() >= smallRows {
-		debug.FreeOSMemory() // a pod's limit counts our freed memory and DuckDB's together
+		debug.FreeOSMemory() // a pod's limit counts our freed memory together with DuckDB's memory
 	}
 	return v.recordDamage(v.content(ctx, path))
 }

@@ -14,11 +14,11 @@ import (
 // versioned describes a table of versions. Its functions hide the Go type of the table's rows.
 type versioned struct {
 	table *schema.Table
-	// upgrade reads the table's file and adds the columns of this version. It returns a function that writes the rows,
-	// and the memory to store with them.
+	// upgrade reads the table's file and adds the columns of this version. It returns the writer of the rows, and the
+	// [history.Memory] to store with the rows.
 	upgrade func(d durable.Disk, path string, was history.Memory) (rowsWriter, history.Memory, error)
-	// confirmed finds out when each current version was last confirmed, and adds these times to the map into. The times
-	// are in the file and in the memory of version 11 of the tables.
+	// confirmed finds out when each current version was last confirmed, and adds these times to the given map. Version
+	// 11 of the tables has the times in the file and in the memory.
 	confirmed func(d durable.Disk, path string, was history.Memory, into history.Readings) error
 	// check verifies the number of rows in the published file, and the versions, see [history.Check].
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
@@ -100,7 +100,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], place func(
 	}
 }
 
-// withNewColumns adds columns that a table has gained to its history, see [history.AddColumn].
+// withNewColumns adds new columns of a table to the table's history, see [history.AddColumn].
 func withNewColumns[R any, P history.Versioned[R]](t schema.TableOf[R], h history.Versions[R],
 	added []string) (_ history.Versions[R], err error) {
 	for _, column := range added {

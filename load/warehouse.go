@@ -22,9 +22,9 @@ type warehouse struct {
 	updates // changes since the base's DuckDB file
 
 	w           *duck.Warehouse // the open file; nil after it is built
-	fromNothing bool            // a new file is built, not a copy of the base's file updated
-	fullMemory  bool            // DuckDB starts with its full memory limit
-	newViews    bool            // the models differ from the models of the base
+	fromNothing bool            // whether a new file is built, instead of updating a copy of the base's file
+	fullMemory  bool            // whether DuckDB starts with its full memory limit
+	newViews    bool            // whether the models differ from the models of the base
 	restoreGC   func()          // restores the usual garbage collection; nil: nothing to restore
 }
 

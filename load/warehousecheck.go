@@ -175,7 +175,7 @@ func checkCampaigns(ctx context.Context, w *duck.Warehouse, m *manifest.Manifest
 // the rows.
 func compareRows(ctx context.Context, m *manifest.Manifest, dir string, w *duck.Warehouse, views []duck.View) error {
 	var excluded []string
-	if m.SchemaVersion < schema.Readings.Since { // then Parquet and DuckDB may differ in these columns
+	if m.SchemaVersion < schema.Readings.Since { // in older stores Parquet and DuckDB may differ in these columns
 		excluded = []string{"last_confirmed_at", "bids_last_read_at"}
 	}
 	compareFiles := func(t *schema.Table, columns, from string, damage *durable.Damage) error {

@@ -26,8 +26,8 @@ func (e *AccountError) Error() string {
 	return fmt.Sprintf("there is no account %q; the warehouse has %s", e.Account, strings.Join(e.Has, ", "))
 }
 
-// Accounts returns the names of the accounts in the file. If the parameter only is not empty, Accounts returns just
-// that name, or an [*AccountError] if the file has no such account.
+// Accounts returns the names of the accounts in the file. If a name is given, Accounts returns just that name, or an
+// [*AccountError] if the file has no such account.
 func (s *Session) Accounts(ctx context.Context, only string) (names []string, err error) {
 	result, err := s.Query(ctx, "SELECT DISTINCT account_id FROM ops.day_coverage ORDER BY account_id")
 	for _, r := range result.Rows {

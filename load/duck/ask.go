@@ -69,11 +69,11 @@ func (c Column) Nested() bool {
 type Result struct {
 	Columns []Column
 	Count   int64     // number of rows; 0 if Query.Once was in effect
-	Total   int64     // number of rows without the limit of RowsParam
+	Total   int64     // number of rows that there would be without RowsParam's limit
 	Caveats []Caveats // one per account, if the query asked for them
 
 	s      *Session
-	isView bool // Query.Once is in effect: the answer is computed when it is written
+	isView bool // whether Query.Once is in effect: the answer is computed when it is written
 }
 
 // QueryError is an error in the query itself.
@@ -252,7 +252,8 @@ func (r *Result) Rows(ctx context.Context) iter.Seq2[[]schema.Null[string], erro
 	}
 }
 
-// page reads up to rowsPerPage rows of the answer. The rowids of its new table number the rows from 0, in order.
+// page reads up to rowsPerPage rows of the answer. It selects them by rowid: the answer is a new table, whose rowids
+// are 0, 1, 2 and so on, in order.
 func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[string], err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, stopped(ctx, err)
@@ -330,7 +331,8 @@ func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 		"FORMAT parquet, COMPRESSION zstd")
 }
 
-// WriteCSV writes a line of headings, and a line for each row. Both lists contain SQL expressions of type text.
+// WriteCSV writes a line of headings, and a line for each row. The arguments headings and cells contain SQL expressions
+// of type text.
 func (r *Result) WriteCSV(ctx context.Context, w io.Writer, headings, cells []string) error {
 	return r.copyOut(ctx, w, "SELECT "+strings.Join(headings, ", ")+" UNION ALL SELECT "+strings.Join(cells, ", ")+
 		" FROM temp.answer", "FORMAT csv, HEADER false")

@@ -20,9 +20,9 @@ type Caveats struct {
 	AsOf    time.Time `json:"as_of"`                      // when the newest rows were read
 	OpenDay string    `json:"open_day"`                   // the Chicago day of AsOf, which was not over
 	IsOver  bool      `json:"open_day_is_over,omitempty"` // OpenDay is over now, so days may be missing since then
-	// Missing days have not been read yet, and Partial days only in part. Lost days were never read, and Incomplete
-	// days only in part; neither can be read again. Absent days are before the first day of the store or in the
-	// future. Consecutive days are one entry.
+	// Missing days have not been read yet. Partial days have been read only in part. Lost days are missing and can no
+	// longer be read. Incomplete days are partial and can no longer be read in full. Absent days are before the first
+	// day of the store or in the future. Consecutive days are one entry.
 	Missing    []string `json:"missing_days,omitempty"`
 	Partial    []string `json:"partial_days,omitempty"`
 	Lost       []string `json:"lost_days,omitempty"`
@@ -107,8 +107,8 @@ func CaveatLines(all []Caveats) (lines []string) {
 // ofConversions matches the names of columns that count conversions or are computed from them.
 var ofConversions = regexp.MustCompile(`(^|_)(conversions|cpa|roi)($|_)`)
 
-// hasConversions reports whether the answer has a conversion, or a number that is computed from conversions. The
-// target_cpa is a campaign's setting.
+// hasConversions reports whether the answer has a conversion, or a number that is computed from conversions. The column
+// target_cpa is left out, because it is a campaign's setting.
 func (r *Result) hasConversions() bool {
 	return (r.isView || r.Count > 0) && slices.ContainsFunc(r.Columns, func(c Column) bool {
 		return ofConversions.MatchString(c.Name) && c.Name != "target_cpa"
@@ -188,7 +188,7 @@ func (r *Result) askedDays(ctx context.Context, days string) (daysSQL string, is
   LEFT JOIN ops.day_coverage AS c ON c.account_id = d.account_id AND c.report_date = d.report_date) AS s
 JOIN main.today AS t ON t.account_id = s.account_id WHERE %s`, first, last, where)
 	}
-	if days != "" { // no ready question looks back further
+	if days != "" { // no ready question looks back further than 400 days
 		return between("min(report_date) - 400", "max(report_date)", days), false
 	}
 	for _, pair := range [][2]string{{"report_date", "report_date"}, {"window_from", "window_to"}} {

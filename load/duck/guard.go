@@ -80,8 +80,8 @@ var tableFunctions = regexp.MustCompile(`^(range|generate_series|unnest|repeat|r
 // outsiders matches the scalar functions that a query must not call.
 var outsiders = regexp.MustCompile(`^(write_log|parse_duckdb_log_message)$`)
 
-// outside returns the first function in a parsed statement that queries must not call, or "" if there is none. macros
-// are the warehouse's own table macros, which are allowed.
+// outside returns the first function in a parsed statement that queries must not call, or "" if there is none. The
+// argument macros has the names of the warehouse's own table macros, which are allowed.
 func outside(node any, macros map[string]bool) string {
 	switch n := node.(type) {
 	case []any:

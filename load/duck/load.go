@@ -13,9 +13,9 @@ import (
 // the file come from such replacements.
 type ReplacePartition struct {
 	Table *schema.Table
-	Where string   // condition on the rows to delete; empty: none
+	Where string   // condition on the rows to delete; empty: delete none
 	Files []string // Parquet files with the rows to insert, absolute paths
-	Query string   // SQL for rows to insert that are computed from other tables
+	Query string   // SQL that computes rows to insert from other tables
 }
 
 // Statements returns the SQL of the replacement. If the parameter empty is set, the table has no rows yet, so nothing

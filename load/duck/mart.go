@@ -12,8 +12,8 @@ import (
 )
 
 // MartColumns returns the select list that converts the columns of the mart's view to the types of its Parquet table.
-// Ratios, which are floats in the view, are rounded to six decimals, and NULL beyond the range of their type: an absurd
-// ratio costs itself, not the run.
+// Ratios, which are floats in the view, are rounded to six decimals. A ratio beyond the range of its Parquet type
+// becomes NULL, so that it does not make the run fail.
 func MartColumns(m *schema.Table) string {
 	var list []string
 	for _, c := range m.Columns {

@@ -88,8 +88,7 @@ func (ms Models) replace(ctx context.Context, statements []string) error {
 	return ms.w.WithMemory(ctx, func() error { return execTogether(ctx, ms.w.conn, statements) })
 }
 
-// MakeRows replaces those rows of a model that meet the SQL condition where. If the condition is empty, it replaces all
-// rows.
+// MakeRows replaces those rows of a model that meet an SQL condition. If the condition is empty, it replaces all rows.
 func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	remove, insert := "DELETE FROM "+v.Full(), "INSERT INTO "+v.Full()+" BY NAME "+v.SQL
 	if where != "" {
@@ -104,8 +103,8 @@ func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	return ms.replace(ctx, []string{remove, insert})
 }
 
-// Contents returns a hash of the rows of each group in a table. The SQL expression key is a text that identifies the
-// group of a row.
+// Contents returns a hash of the rows of each group in a table. The argument key is an SQL expression for the text that
+// identifies a row's group.
 func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where string) (map[string]string, error) {
 	q := fmt.Sprintf("SELECT %s, sum(hash(%s)::HUGEINT)::VARCHAR || ' ' || count(*) FROM %s AS t WHERE %s GROUP BY 1",
 		key, columns, table, where)

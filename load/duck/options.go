@@ -26,7 +26,7 @@ type Options struct {
 	attach    string // a file to open read-only before the engine is locked
 	maxSpill  string // limit for data in TempDir, written like Memory; empty: none
 	unlocked  bool   // leave the configuration unlocked, to raise memory or threads later
-	writes    bool   // the engine writes a file or checks one
+	writes    bool   // whether the engine writes a file or checks one
 }
 
 // View is one model in the DuckDB file: a table or a view, or a macro if it has parameters.
@@ -35,9 +35,9 @@ type View struct {
 	Doc               string            // the comment on a view
 	Columns           map[string]string // comments on columns, possibly not on all
 	Parameters        string            // names of a macro's parameters, comma-joined
-	IsValue           bool              // the macro returns a single value, not a table
-	IsTable           bool              // a table whose rows are computed at publication; otherwise a view
-	ByMonth           bool              // the rows of a month depend only on the days of that month
+	IsValue           bool              // whether the macro returns a single value instead of a table
+	IsTable           bool              // whether it is a table, with rows computed at publication; otherwise a view
+	ByMonth           bool              // whether the rows of a month depend only on the days of that month
 	Reads             []string          // tables and models that the SQL names
 }
 

@@ -24,7 +24,7 @@ type Warehouse struct {
 	// mayLackDisk means that the disk may lack space for temporary files, so a disk error also leads to another attempt
 	// with more memory.
 	mayLackDisk bool
-	empty       bool // the tables have no rows yet
+	empty       bool // whether the tables have no rows yet
 }
 
 // WithMemory calls the function do, and calls it again with the full memory limit if DuckDB ran out of memory, or if
@@ -141,7 +141,7 @@ func (w *Warehouse) Exec(ctx context.Context, statements ...string) error {
 	return execAll(ctx, w.conn, statements)
 }
 
-// Stop ends the engine, and returns outcome joined with the error of ending it.
+// Stop ends the engine. It joins the argument outcome with the error of ending the engine.
 func (w *Warehouse) Stop(outcome error) error { return errors.Join(outcome, w.end()) }
 
 // Finish checkpoints and detaches the file and makes it durable, with nothing left in a write-ahead log.
@@ -153,7 +153,7 @@ func (w *Warehouse) Finish(ctx context.Context) error {
 	if err := execAll(ctx, w.conn, []string{"CHECKPOINT w", "USE memory", "DETACH w"}); err != nil {
 		return err
 	}
-	// Closing proves nothing, an absent log does.
+	// A successful DETACH proves nothing. The absence of the log proves that the file is complete.
 	left, err := w.disk.Exists(w.path + ".wal")
 	if err != nil {
 		return err
