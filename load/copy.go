@@ -291,7 +291,7 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 }
 
 // unwanted returns the files to remove: the existing files of the former generation, except the paths in the map keep,
-// and copy.json if a copy for readers becomes a store. Files that the former generation does not name stay.
+// and copy.json if a copy for readers becomes a store. Files that are not in the former generation are left alone.
 func (c *Copy) unwanted(keep map[string]bool) (paths []string, err error) {
 	if c.store && c.mark {
 		paths = append(paths, copyName)

@@ -20,8 +20,8 @@ import (
 type DayRead struct {
 	ReadAt schema.Instant // when the proven read started
 	manifest.ReadOutcome
-	// Names returns the names of campaigns, by ID. Rows of campaigns that the map lacks keep their stored name. Names
-	// is called only if the day's file is written. If Names is nil, no name is known.
+	// Names returns the names of campaigns, by ID. If the map lacks a campaign, the campaign's rows keep their stored
+	// name. Names is called only if the day's file is written. If Names is nil, no name is known.
 	Names func() map[string]string
 	// Replayed means that the rows were made from the stored replies. The service was not asked, so the replay does not
 	// count as a read, and the stored replies are kept.

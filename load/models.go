@@ -132,8 +132,7 @@ func (m *models) make(ctx context.Context, v duck.View) error {
 	return nil
 }
 
-// record adds to m.fresh the inputs and the content of each partition of a table that was just created with all its
-// rows.
+// record adds to m.fresh the hashes of each partition of a table that was just created with all its rows.
 func (m *models) record(ctx context.Context, v duck.View) error {
 	key := "account_id"
 	if len(v.Reads) == 0 {

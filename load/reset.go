@@ -19,7 +19,7 @@ import (
 // Reset describes a finished reset of an account.
 type Reset struct {
 	Generation int64  `json:"generation"` // generation that lacks the account
-	Aside      string `json:"aside"`      // folder with the files, below the data directory
+	Aside      string `json:"aside"`      // path of the folder with the files, below the data directory
 	Files      int    `json:"files"`      // number of moved files
 }
 

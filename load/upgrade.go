@@ -86,7 +86,7 @@ func (n upgrader) hashes(account string) error {
 const sourceBids = "source_bids"
 
 // confirmations creates the table of readings, which has the times when settings were last confirmed. Version 11 of the
-// tables had these times in the manifest. If the run has staged readings already, confirmations only removes the times
+// tables had these times in the manifest. If the run has staged readings already, the function only removes the times
 // from the manifest.
 func (n upgrader) confirmations(account string) error {
 	a, path := n.next.Accounts[account], manifest.TablePath(schema.Readings.Table, account, 0)

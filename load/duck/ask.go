@@ -32,8 +32,8 @@ type Query struct {
 	// Params maps the names of the parameters in the SQL, without the $, to their values. All values are text, so the
 	// SQL must cast them, for example $days::INTEGER. If Params is empty, the SQL has no parameters.
 	Params map[string]string
-	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteCSV] without storing it first. Once has
-	// no effect on SQL with parameters.
+	// Once means that the result goes straight to [Result.WriteParquet] or [Result.WriteCSV] without being stored
+	// first. It has no effect on SQL with parameters.
 	Once bool
 	// CaveatsAt asks for [Result.Caveats] at this time: how recent and complete the data behind the answer is. Zero: no
 	// caveats.
@@ -41,7 +41,7 @@ type Query struct {
 	// Days selects the days that the caveats are about. It is an SQL condition on main.spend AS s and main.today AS t.
 	// If Days is empty, the days are taken from the columns of the answer.
 	Days string
-	// Account limits the query to the rows of one account, see [AccountFile]. Empty: all accounts.
+	// Account is the account whose rows the query sees, see [AccountFile]. Empty: all accounts.
 	Account string
 	// RowsParam names the parameter that limits the number of rows; empty: there is none.
 	RowsParam string

@@ -74,8 +74,8 @@ func (ms Models) SetMade(ctx context.Context, made map[ModelPartition]Made) erro
 // Full returns the model's name with its schema.
 func (v View) Full() string { return v.Schema + "." + v.Name }
 
-// Make creates a view, a macro or a table with all its rows. The table of a model by months is created empty. After an
-// error the model may exist without its comment; the next attempt replaces it.
+// Make creates a view, a macro or a table with all its rows. The table of a model that is made by months is created
+// empty. After an error the model may exist without its comment; the next attempt replaces it.
 func (ms Models) Make(ctx context.Context, v View) error {
 	return ms.w.WithMemory(ctx, func() error { return execAll(ctx, ms.w.conn, v.createSQL()) })
 }

@@ -10,7 +10,7 @@ import (
 	"spendsync/load/durable"
 )
 
-// Options limit what DuckDB may use and name the views of the file.
+// Options contain limits of what DuckDB may use, and the views of the file.
 type Options struct {
 	Memory string // DuckDB's memory limit (example: "512MiB"); empty: DuckDB's own choice
 	// FirstMemory is the memory limit with which building and checking start. If FirstMemory is empty, or turns out to
@@ -38,7 +38,7 @@ type View struct {
 	IsValue           bool              // whether the macro returns a single value instead of a table
 	IsTable           bool              // whether it is a table, with rows computed at publication; otherwise a view
 	ByMonth           bool              // whether the rows of a month depend only on the days of that month
-	Reads             []string          // tables and models that the SQL names
+	Reads             []string          // tables and models that occur in the SQL
 }
 
 // ViewsDefinition returns a hash of the definitions of all views. The hash differs between releases, and between sets

@@ -32,7 +32,7 @@ var (
 
 // Damage describes one stored file whose content or presence differs from what was published.
 type Damage struct {
-	Path   string `json:"path"`           // the file, below the data directory
+	Path   string `json:"path"`           // path of the file, below the data directory
 	What   string `json:"what"`           // the defect
 	Repair string `json:"mend,omitempty"` // how to repair it; may be empty
 }

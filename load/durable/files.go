@@ -145,9 +145,9 @@ func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size i
 // copySuffix ends the name of an unfinished copy, so that a glob for *.parquet does not match it.
 const copySuffix = ".copy"
 
-// CopyInto atomically replaces the file at the path to by a durable copy of the file at the path from. It is for moves
-// across file systems, where a rename fails. CopyInto may be interrupted and repeated at any point. The name is not
-// durable until the caller has synced the folder.
+// CopyInto atomically replaces the file at the second path by a durable copy of the file at the first path. It is for
+// moves across file systems, where a rename fails. CopyInto may be interrupted and repeated at any point. The name is
+// not durable until the caller has synced the folder.
 func (d Disk) CopyInto(from, to string) error {
 	info, err := d.Lstat(from)
 	if err != nil {

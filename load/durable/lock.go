@@ -42,7 +42,7 @@ func (System) Lock(path string) (io.Closer, error) {
 type held struct{ *flock.Flock }
 
 func (h held) Close() error {
-	if h.Locked() { // after an earlier release, the line may be another process's
+	if h.Locked() { // a second Close must not remove the line of the next holder
 		writeHolder(h.Path(), "")
 	}
 	return h.Flock.Close()
@@ -63,8 +63,8 @@ var holderForm = regexp.MustCompile(`^process \d+ on [\w.-]+ since \d{4}-\d\d-\d
 // lockPoll is the pause between attempts to take a lock that another process holds.
 const lockPoll = 50 * time.Millisecond
 
-// WaitForLock takes the lock of a lock file. If another process holds the lock, WaitForLock waits for at most the
-// duration wait, and then returns the error of [Disk.LockedBy].
+// WaitForLock takes the lock of a lock file. If another process holds the lock, WaitForLock waits, at most for the
+// given duration, and then returns the error of [Disk.LockedBy].
 func (d Disk) WaitForLock(ctx context.Context, path string, wait time.Duration) (io.Closer, error) {
 	for end := time.Now().Add(wait); ; {
 		l, err := d.Lock(path)

@@ -135,7 +135,8 @@ func countsOf(r *schema.Spend) [len(Counts)]schema.Null[int64] {
 // Lacks counts the rows with a NULL in place of a count, separately for each of [Counts].
 type Lacks [len(Counts)]int64
 
-// After returns the numbers of rows with a NULL after a read in which some rows lost a count and others regained one.
+// After returns the numbers after one more read of the day: it adds the rows that lost a count in the read, and
+// subtracts those that regained one.
 func (l Lacks) After(lost, regained Lacks) Lacks {
 	for i := range l {
 		l[i] = max(0, l[i]-regained[i]) + lost[i]

@@ -20,9 +20,9 @@ func (d *Diff) Add(other Diff) {
 // Merged is the result of [Day.Merge]: the differences between the stored rows of a day and the rows as read.
 type Merged struct {
 	Diff Diff
-	// Lost and Regained count rows, separately for each of [Counts]. Lost counts rows in which the read has a NULL and
-	// the stored row has a count. Regained counts rows in which the stored row has a NULL, and the read has a count or
-	// lacks the row.
+	// Lost and Regained count rows, separately for each of [Counts]. Lost counts the stored rows with a count for which
+	// the read has a NULL. Regained counts the stored rows with a NULL for which the read has a count, or no row at
+	// all.
 	Lost, Regained Lacks
 	// Names are the campaign names in the stored rows, by campaign ID.
 	Names map[string]string
@@ -34,7 +34,8 @@ type Merged struct {
 //
 // Merge calls the function restate with each restatement, in key order. A restatement is a row that is new, gone, or
 // has other numbers, although the day was over when the stored rows were read. A number in place of a NULL is not a
-// restatement. After restate has returned false, it is not called again. restate is nil if the day was not over.
+// restatement. After restate has returned false, it is not called again. The argument restate is nil if the day was not
+// over.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime,
 	restate func(schema.SpendChange) bool) (Merged, error) {
 	read := d.rows
@@ -74,7 +75,7 @@ type merger struct {
 	campaign string // campaign of the previous stored row
 }
 
-// turn makes the row as read with the index i the next row to be compared.
+// turn selects the next row to be compared: the row with the index i among the rows as read.
 func (m *merger) turn(i int) {
 	if m.next = i; i < m.read.Len() {
 		m.read.Row(i, &m.row)

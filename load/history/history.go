@@ -15,8 +15,8 @@ import (
 //
 // tracked are the columns whose changes create a version. The given history is not modified. If nothing has changed,
 // Advance returns the same rows, and only the memory advances. Advance refuses an inconsistent history, an observation
-// older than the last one, and an entity seen twice. It also refuses an observation with the same instant as the last
-// one and other values.
+// older than the last one, and an entity seen twice. It also refuses an observation that has the instant of the last
+// one, but other values.
 func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R]) (next Versions[R], st Stats, err error) {
 	a := newAdvance[R, P](t, tracked, o)
@@ -64,7 +64,8 @@ func (a *advance[R, P]) begin(h Versions[R]) (err error) {
 	return nil
 }
 
-// merge processes the entities that were seen, then those that only the report names, and then those that are missing.
+// merge processes the entities that were seen, then those that are named only in the report, and then those that are
+// missing.
 func (a *advance[R, P]) merge(h Versions[R]) error {
 	if err := a.begin(h); err != nil {
 		return err
@@ -91,7 +92,7 @@ func (a *advance[R, P]) merge(h Versions[R]) error {
 // columns has been read.
 func (a *advance[R, P]) entity(row *R) *entity[R] {
 	i, isStored := a.next, a.next < len(a.stored) && a.id.compare(a.stored[a.next].current, row) == 0
-	if !isStored { // the rows are not in key order, or the entity is new
+	if !isStored { // an entity was skipped, the rows are not in key order, or this entity is new
 		i, isStored = slices.BinarySearchFunc(a.stored, row, func(e entity[R], row *R) int {
 			return a.id.compare(e.current, row)
 		})
@@ -145,8 +146,8 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 	case deleted:
 		a.stats.Restored++
 		if !r.confirms {
-			// e.confirmed is when the deletion was last confirmed. The time for the values is in the version before the
-			// deletion.
+			// e.confirmed is the time when the deletion was last confirmed. The time when the values were last
+			// confirmed is in the version before the deletion.
 			confirmed = P(&e.stored[len(e.stored)-2]).FramePtr().LastConfirmedAt
 		}
 		a.open(e, *row, r.never, schema.Restored, r.changed, confirmed)
@@ -202,7 +203,7 @@ func (a *advance[R, P]) refresh(e *entity[R], row *R, r reading, fillsRaw bool) 
 		a.stats.Filled++
 		frame.ReadState = a.state(r.never)
 		if r.first && frame.VersionNo == 1 {
-			// Only a first version gets this kind of change; later versions keep theirs.
+			// Only a first version gets this kind of change. Later versions keep the kind that they have.
 			frame.ChangeType = schema.FirstRead
 		}
 		a.write(e, *row, r.never, frame)
@@ -225,8 +226,8 @@ func (a *advance[R, P]) write(e *entity[R], row R, never []string, frame schema.
 	a.stats.Changed = true
 }
 
-// stub processes an entity that only the report names. If the entity is not stored yet, a stub is created, which is a
-// version without any values.
+// stub processes an entity that is named only in the report. If the entity is not stored yet, a stub is created, which
+// is a version without any values.
 func (a *advance[R, P]) stub(key *R) {
 	e := a.entity(key)
 	if e.current != nil {

@@ -18,9 +18,8 @@ type Memory struct {
 	ObservedAt schema.Instant `json:"observed_at,omitzero"`
 	// Missed counts, by key, the consecutive complete listings that lacked the entity.
 	Missed map[string]int `json:"missed,omitempty"`
-	// Never lists, by key, the tracked columns that no run has been able to read yet, sorted. Only keys with the read
-	// state partial have an entry. A stub or an unreadable key needs no entry, because none of its columns was ever
-	// read.
+	// By key, the tracked columns that no run has been able to read yet, sorted. Only keys with the read state partial
+	// have an entry. A stub or an unreadable key needs no entry, because none of its columns was ever read.
 	Never map[string][]string `json:"never,omitempty"`
 
 	// ConfirmedAt and Exceptions record when the keys were last confirmed. Only version 11 of the tables uses them. A
@@ -47,8 +46,8 @@ func (m Memory) Forget() Memory {
 	return m
 }
 
-// ByGroup splits the memory into one memory for each group, by [GroupKey]. It leaves out groups without an entry in
-// Missed or Never.
+// ByGroup splits the memory into one memory for each group, by [GroupKey]. It leaves out groups that have no entry in
+// the maps Missed and Never.
 func (m Memory) ByGroup() map[string]Memory {
 	groups := map[string]Memory{}
 	groupFor := func(key string) Memory {
@@ -68,12 +67,12 @@ func (m Memory) ByGroup() map[string]Memory {
 	return groups
 }
 
-// Add adds the entries of another memory to Missed and Never.
+// Add adds the entries of another memory to the maps Missed and Never.
 func (m *Memory) Add(o Memory) {
 	m.Missed, m.Never = added(m.Missed, o.Missed), added(m.Never, o.Never)
 }
 
-// added copies the second map into the first, and creates the first if necessary.
+// added returns the first map with the entries of the second copied into it. It creates the first map if necessary.
 func added[V any](to, more map[string]V) map[string]V {
 	if to == nil && len(more) > 0 {
 		to = map[string]V{}
@@ -82,7 +81,7 @@ func added[V any](to, more map[string]V) map[string]V {
 	return to
 }
 
-// remember fills the memory after an observation, and calls Confirm for each entity.
+// remember fills the memory after an observation, and calls the function Confirm for each entity.
 func (a *advance[R, P]) remember(m *Memory) {
 	for _, e := range a.entities {
 		if a.Confirm != nil {

@@ -32,13 +32,13 @@ const (
 
 // Observation contains what one run has read for one table.
 type Observation[R any] struct {
-	// Since and At are when the reading began and ended. The values were true at an unknown moment between the two. To
-	// be safe, a version is valid from At, the later moment, and confirmed as of Since, the earlier one. So the true
-	// change is always within (changed_after, valid_from]. If Since is zero, At is used for both.
+	// Since is when the reading began, and At is when it ended. The values were true at an unknown moment between the
+	// two. To be safe, a version is valid only from At, and is confirmed only as of Since. So a change always happened
+	// after the version's changed_after, and not after its valid_from. If Since is zero, At is used for both.
 	Since, At schema.Instant
 	RunID     string
 	Seen      []Seen[R] // one element for each entity that was read
-	Stubs     []R       // keys of entities that only the report names; stored entities are skipped
+	Stubs     []R       // keys of entities that are named only in the report; stored entities are skipped
 	// Refreshed are untracked columns whose newest values are always written into the current version. Other untracked
 	// columns are written only together with a version.
 	Refreshed []schema.Column
@@ -76,15 +76,15 @@ func (o *Observation[R]) check(m Memory) error {
 type Stats struct {
 	Changed   bool
 	FirstSeen int64 // new entities that were read, at least in part
-	Stubs     int64 // new entities that only the report names
+	Stubs     int64 // new entities that are named only in the report
 	Filled    int64 // current versions that got columns which were read for the first time
 	Refreshed int64 // current versions that got a newer value of an untracked column
 	Versions  int64 // new versions with changed values
 	Deleted   int64 // new versions that record a deletion
 	Restored  int64 // new versions of entities that were deleted
-	Confirmed int64 // seen, with every tracked field read
-	Unread    int64 // seen, but with a tracked field that could not be read
-	Missing   int64 // missing in a complete listing, but not deleted yet
+	Confirmed int64 // seen entities of which every tracked field was read
+	Unread    int64 // seen entities of which a tracked field could not be read
+	Missing   int64 // entities that a complete listing lacked, but that are not deleted yet
 }
 
 // Add adds the counts of another observation.
@@ -110,12 +110,12 @@ type advance[R any, P Versioned[R]] struct {
 	names   []string // names of the tracked columns
 	fields  columns  // the columns that Seen.Unread may name; nil until they are needed
 	id      identity[R]
-	replay  bool // the observation repeats the last one
+	replay  bool // whether the observation repeats the last one
 
 	stored   []entity[R]           // in key order
 	entities []*entity[R]          // the stored entities, and then the new ones
-	next     int                   // index in stored of the entity that is expected next
+	next     int                   // index, in the field stored, of the entity that is expected next
 	added    map[string]*entity[R] // the new entities, by key
-	asked    R                     // copy of a current version, to be passed to Absence
+	asked    R                     // copy of a current version, to be passed to the function Absence
 	stats    Stats
 }

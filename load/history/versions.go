@@ -25,13 +25,13 @@ type Versions[R any] struct {
 // entity has the versions of one key, and the state of the key from the memory.
 type entity[R any] struct {
 	stored  []R // the stored versions, oldest first; never written to
-	closed  []R // ended versions to write; the first of them is the last element of stored, with its end set
-	current *R  // the newest version: the last of stored, or a new row
+	closed  []R // ended versions to write; the first of them is the last stored version, with its end set
+	current *R  // the newest version: the last stored version, or a new row
 
 	confirmed schema.Instant // when the current version was last confirmed
 	missed    int            // see Memory.Missed
 	never     []string       // tracked columns that have never been read, sorted
-	seen      bool           // this observation contains the entity
+	seen      bool           // whether this observation contains the entity
 }
 
 // AddColumn returns the history of a table that has gained a tracked column. It marks the column as never read in all

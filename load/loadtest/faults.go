@@ -61,7 +61,8 @@ func (d *Faults) strike(what, path string) error {
 	return &fs.PathError{Op: what, Path: path, Err: d.Errno}
 }
 
-// call makes a call of the file system. If After is set, the call has its effect even if it then returns an error.
+// call makes a call of the file system. If the field After is set, the call has its effect even if it then returns an
+// error.
 func (d *Faults) call(what, path string, do func() error) error {
 	fault := d.strike(what, path)
 	if fault != nil {
@@ -216,7 +217,7 @@ func (f *faultFile) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Write writes only half of its data if the call is to fail and After is set, as on a full disk.
+// Write writes only half of its data if the call is to fail and the field After is set, as on a full disk.
 func (f *faultFile) Write(p []byte) (n int, err error) {
 	fault := f.disk.strike("write", f.path)
 	switch {

@@ -8,8 +8,8 @@ import (
 )
 
 // InMemory runs the tests of a package and returns the exit code. If /dev/shm has room, the temporary folders of the
-// tests are there, in memory, because small stores mostly wait for the disk. It also collects garbage less often, which
-// saves a tenth of the time.
+// tests are there, in memory, because tests of small stores mostly wait for the disk. It also collects garbage less
+// often, which saves a tenth of the time.
 func InMemory(m *testing.M) (code int) {
 	debug.SetGCPercent(400)
 	const memory, room = "/dev/shm", 4 << 30

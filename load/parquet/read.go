@@ -88,8 +88,8 @@ func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter
 	}
 }
 
-// fill reads the next rows, column by column. If last is set, these are the last rows, and further values in the file
-// are an error.
+// fill reads the next rows, column by column. If the argument last is set, these are the last rows, and further values
+// in the file are an error.
 func fill[R any](f *file, t schema.TableOf[R], rows []R, last bool) error {
 	for i := range f.columns {
 		c := &f.columns[i]
@@ -266,8 +266,8 @@ func (f *file) unread(err error) error {
 	return err
 }
 
-// record reads the next rows of all columns. If last is set, these are the last rows, and further values in the file
-// are an error.
+// record reads the next rows of all columns. If the argument last is set, these are the last rows, and further values
+// in the file are an error.
 func (f *file) record(rows int64, last bool) (arrow.Record, error) {
 	arrays := make([]arrow.Array, len(f.columns))
 	defer func() {
@@ -313,9 +313,9 @@ func (f *file) record(rows int64, last bool) (arrow.Record, error) {
 type columnReader struct {
 	groups []parquet.RowGroup // the row groups still to come
 	index  int                // index of the column in the file; -1 if the file lacks it
-	pages  parquet.Pages      // of the current row group; nil: none
+	pages  parquet.Pages      // those of the current row group; nil if there is none
 	page   parquet.Page
-	values parquet.ValueReader // of the current page
+	values parquet.ValueReader // those of the current page
 }
 
 // read passes the next n values of the column to the function give, in one or more parts. The argument values is a
@@ -344,8 +344,8 @@ func (c *columnReader) end(values []parquet.Value) error {
 	return err
 }
 
-// some reads the next values of the column into the buffer. It returns how many: at least one, or 0 at the end of the
-// column.
+// some fills the buffer with the next values of the column. It returns the number of values: at least one, or 0 at the
+// end of the column.
 func (c *columnReader) some(values []parquet.Value) (int, error) {
 	for {
 		if c.values != nil {

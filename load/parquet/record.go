@@ -37,7 +37,7 @@ func RecordsOf[R any](t schema.TableOf[R], all iter.Seq[R]) iter.Seq[arrow.Recor
 	}
 }
 
-// UntilError yields the records before the first error. It stores the error in failed.
+// UntilError yields the records before the first error. It stores the error in *failed.
 func UntilError(recs iter.Seq2[arrow.Record, error], failed *error) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		for rec, err := range recs {

@@ -43,7 +43,7 @@ func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows in
 	return write(out, t, math.MaxInt, recs)
 }
 
-// write is [Write]. The argument most is an upper bound of the number of rows, which limits the size of the buffers.
+// write is [Write]. The argument most is the maximum number of rows; it limits the size of the buffers.
 func write(out io.Writer, t *schema.Table, most int, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	w := parquet.NewWriter(out, writerOptions(t, most)...)
 	values := make([]parquet.Value, 0, valuesPerBatch)

@@ -1,8 +1,9 @@
 // Package quarantine stores the service's replies for days that could not be proven complete. It keeps the replies of a
 // day until the day is proven, or until the replies exceed a limit of age or total size. For each day it has the
-// replies of the latest read that did not prove the day. If complete replies may belong to another account, it also has
-// the replies of the latest such read for each of those accounts. The quarantine belongs to no generation: nothing that
-// is published depends on it, and it may be deleted.
+// replies of the latest read that did not prove the day. If that read got only an error reply, it also has those of the
+// latest read that got rows. Complete replies that may belong to another account are kept as well: for each such
+// account, those of the latest read. The quarantine belongs to no generation: nothing that is published depends on it,
+// and it may be deleted.
 package quarantine
 
 import (
@@ -65,8 +66,8 @@ type Day struct {
 }
 
 // supersedes reports whether d replaces a stored day of the same date. Withheld must be equal in both. A withheld day
-// is replaced only by a day of the same account: two days that share a campaign, because campaign IDs are unique across
-// accounts.
+// is replaced only by a day of the same account. Days that share a campaign are of the same account, because campaign
+// IDs are unique across accounts.
 func (d Day) supersedes(stored Day) bool {
 	// an error reply does not replace pages, because pages prove more
 	if d.Withheld != stored.Withheld || len(d.Pages) == 0 && len(stored.Pages) > 0 {

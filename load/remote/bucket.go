@@ -30,13 +30,12 @@ type Options struct {
 // Bucket is the place for the generations of a store: a bucket with a prefix, or a folder.
 type Bucket struct {
 	storage
-	address string // without its options, which may be secret
+	address string // the address without its options, which may be secret
 	traffic *traffic
 }
 
 // storage is an S3 bucket or a folder. Names are relative to the prefix. Errors are [Error].
 type storage interface {
-	// open opens an object for reading.
 	open(ctx context.Context, name string) (io.ReadCloser, object, error)
 	// write writes an object, or nothing if the content cannot be read completely.
 	write(ctx context.Context, name string, c content) error
@@ -56,7 +55,6 @@ type storage interface {
 	failed(ctx context.Context, name string, err error) error
 }
 
-// object describes an object of a storage.
 type object struct {
 	name  string
 	bytes int64

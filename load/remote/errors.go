@@ -101,8 +101,7 @@ var statuses = map[int]error{
 	http.StatusMethodNotAllowed: ErrLacking,
 }
 
-// means returns the error of this package that describes e best. The argument err is the error that the S3 library
-// returned.
+// means returns this package's error that fits best. The argument err is the error that the S3 library returned.
 func (e *Error) means(err error) error {
 	code, hasCode := codes[e.Code]
 	status, hasStatus := statuses[e.Status]
@@ -169,7 +168,7 @@ func (s *s3) failed(ctx context.Context, name string, err error) error {
 		Reason: redacted(strings.Join(strings.Fields(cause.Error()), " "))}
 	if reply, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		e.Status, e.Code = reply.StatusCode, reply.Code
-		if strings.HasPrefix(e.Code, strconv.Itoa(e.Status)) { // the library's text if there is no code
+		if strings.HasPrefix(e.Code, strconv.Itoa(e.Status)) { // the reply has no code; this is the library's text
 			e.Code = ""
 		}
 		if reply.Message == reply.Code {

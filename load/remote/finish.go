@@ -16,9 +16,9 @@ import (
 	"spendsync/schema"
 )
 
-// abandonedAfter is the age from which a DuckDB file, list or page that no readable generation names is removed, even
-// if it is not older than the pointer's generation. A younger object may belong to a push that has not written its
-// pointer yet.
+// abandonedAfter is the age from which a DuckDB file, list or page that no readable generation names is removed in any
+// case. A younger one may belong to a push that has not written its pointer yet, so it is removed only if its
+// generation is older than the pointer's.
 const abandonedAfter = 24 * time.Hour
 
 // readPushed reads pushed.json; the result is empty if no push has completed.
@@ -96,7 +96,8 @@ func (p *push) mirror(ctx context.Context, pointer *seen, state *pushed) (*seen,
 }
 
 // shownBefore returns the files that are below parquet/ now. It takes the files from the list of the last completed
-// push. If that list is lost, or Full is set, it lists the objects below parquet/, whose content is then unknown.
+// push. If that list is lost, or the option Full is set, it lists the objects below parquet/, whose content is then
+// unknown.
 func (p *push) shownBefore(ctx context.Context, state *pushed) (map[string]File, error) {
 	if state.Pointer != nil && !p.Full {
 		l, err := p.readListOnce(ctx, state.Pointer.Entry)
@@ -122,7 +123,8 @@ func (p *push) listShown(ctx context.Context) (map[string]File, error) {
 	return shown, nil
 }
 
-// show updates the files below parquet/: shown are the present files, and wanted are the new ones.
+// show updates the files below parquet/. The argument wanted has the new files, and the argument shown has the present
+// files.
 func (p *push) show(ctx context.Context, wanted, shown map[string]File) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)
@@ -157,8 +159,8 @@ func parquetOf(l *list) map[string]File {
 func dayOf(pointer *Pointer) schema.Date { return schema.DateOf(pointer.PublishedAt.Time()) }
 
 // sweep removes the objects that no readable generation names. Such objects belong to generations that are no longer
-// kept, or to pushes that died or were overtaken. sweep leaves objects that a concurrent push from the same pointer may
-// have written.
+// kept, or to pushes that died or were overtaken. A concurrent push may have started from the same pointer: sweep keeps
+// the objects that it may have written.
 func (p *push) sweep(ctx context.Context, pointer *seen) error {
 	needed := map[string]bool{}
 	for _, e := range pointer.Generations {
@@ -189,8 +191,9 @@ func (p *push) sweep(ctx context.Context, pointer *seen) error {
 	return p.removeAll(ctx, unnamed)
 }
 
-// mayBeUsed reports whether a running push that started from the given pointer may have written an object. The folder
-// of an object named by its hash is named after that pointer. Any other object is named after its generation.
+// mayBeUsed reports whether a running push that started from the given pointer may have written an object. Objects with
+// a hash as their name are in a folder that is named after that pointer. Other objects are named after their
+// generation.
 func mayBeUsed(o object, folder string, from *seen) bool {
 	if folder == objectFolder || folder == restoreFolder {
 		return strings.HasPrefix(o.name, folder+from.base()+"/")

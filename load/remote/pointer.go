@@ -195,7 +195,7 @@ func (f File) isSafe() bool {
 	return first == manifest.FileName || first == manifest.WarehouseName
 }
 
-// names returns the objects that belong to this generation only.
+// names returns the names of the objects that are not shared with other generations.
 func (e Entry) names() []string {
 	names := []string{e.Warehouse.Name, e.Files.Name}
 	if e.Report != nil {

@@ -30,8 +30,8 @@ type PullOptions struct {
 	Dir     string
 	All     bool // true: a complete store; false: a copy with the DuckDB file, the manifest and the latest ledgers
 	Parquet bool // pull the Parquet files as well
-	// Generation selects one generation, or At the newest one published by that time. If both are zero, Pull takes the
-	// newest.
+	// Generation selects the generation with this number. If it is 0, At selects the newest generation published by
+	// that time. If both are zero, Pull takes the newest generation.
 	Generation int64
 	At         time.Time
 	Store      load.Options
@@ -145,8 +145,8 @@ func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.S
 			return nil, nil, err
 		}
 		wanted = append(wanted, f.snapshot())
-		// The last of the files is manifest.json. The commit needs it in the staging area. If the folder lacks another
-		// file, or changes its kind, manifest.json is therefore fetched even if the folder has it.
+		// The last of the files is manifest.json. The commit needs it in the staging area. If there is anything to
+		// commit, manifest.json is therefore fetched even if the folder has it.
 		if !isPresent || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
 			missing = append(missing, f)
 		}
@@ -298,8 +298,8 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 }
 
 // Watch reads the pointer repeatedly, and pulls if it has changed, until the context ends or the function wait returns
-// an error. Each time, it passes the result of the pull to the function each, or nil and nil if the pointer has not
-// changed. Watch continues after errors.
+// an error. After every read it passes the result of the pull to the last argument, or nil and nil if the pointer has
+// not changed. Watch continues after errors.
 func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Context) error,
 	each func(*Pulled, error)) error {
 	var followed []byte

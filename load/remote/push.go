@@ -33,7 +33,7 @@ type PushOptions struct {
 	Dir        string // data directory of the store, which is only read
 	AcceptLoss bool   // allow replacing a newer generation or another history
 	Full       bool   // upload all files, even if the bucket should have them
-	Begun      bool   // an earlier push to this bucket has succeeded, so an empty bucket is [ErrVanished]
+	Begun      bool   // whether an earlier push to this bucket has succeeded; then an empty bucket is [ErrVanished]
 	// Page returns the report page of the store's generation; nil: push no page.
 	Page     func(ctx context.Context) (page []byte, err error)
 	LockWait time.Duration // limit for waiting on another push to a folder
@@ -224,7 +224,7 @@ func (p *push) publish(ctx context.Context, former *seen) (*seen, error) {
 	tag := ""
 	if former != nil {
 		for _, old := range former.Generations {
-			if old.Manifest != e.Manifest { // with Full, the former pointer may already have this generation
+			if old.Manifest != e.Manifest { // with the option Full, the former pointer may already have this generation
 				next.Generations = append(next.Generations, old)
 			}
 		}
@@ -281,7 +281,7 @@ func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen,
 }
 
 // upload uploads the files that the bucket lacks, and returns all files with their objects. The bucket already has the
-// objects that the pointer's list names, and objects that an interrupted push from the same pointer has left.
+// objects that the pointer's list names, and objects left by an interrupted push that started from the same pointer.
 func (p *push) upload(ctx context.Context, former *seen) ([]File, error) {
 	base, objects := "first", map[string]string{}
 	if former != nil {
@@ -380,7 +380,7 @@ func (p *push) putPage(ctx context.Context, e *Entry) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// The page shows the store's newest generation, which must still be that of the snapshot.
+	// The page shows the store's newest generation, which must still be the snapshot's generation.
 	now, err := load.ReadSnapshot(p.Dir)
 	switch {
 	case err != nil:

@@ -6,8 +6,8 @@ import (
 	"spendsync/schema"
 )
 
-// All generations younger than keepAll stay readable. Of those before, the last one of each day stays readable for
-// keepDaily days.
+// All generations younger than keepAll stay readable. Of the older generations, the last one of each day stays readable
+// for keepDaily days.
 const (
 	keepAll   = 24 * time.Hour
 	keepDaily = 7

@@ -43,7 +43,6 @@ const (
 	tries         = 6                          // attempts of a request
 )
 
-// openS3 opens an s3:// or gs:// address.
 func openS3(u *url.URL, address, prefix string, o Options, count *traffic) (*s3, error) {
 	s := &s3{bucket: u.Host, address: address, pause: o.Pause, google: u.Scheme == "gs"}
 	if prefix != "" {
@@ -115,8 +114,8 @@ func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply, nil
 }
 
-// again sends a request. While the storage is unavailable, it sends the request again, with at most as many attempts as
-// the constant tries.
+// again sends a request. While the storage is unavailable, it sends the request again. The constant tries limits the
+// number of attempts.
 func (s *s3) again(ctx context.Context, name string, send func() error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = cmp.Or(s.pause, 10*time.Second)
