@@ -26,8 +26,8 @@ import (
 // another model the hash of that model's rows. So if a partition is made again with equal rows, the models that read
 // the partition are not made again. Of the coverage, only the columns that the model's text names are inputs, because
 // every run changes the times of the last reads. The runs and steps of the ledger are not inputs: every run adds some,
-// and those of the present run are stored after the models are made. So a model that reads steps lacks those of the
-// present run, and takes the last read of a day from the coverage.
+// and those of the present run are stored after the models are made. So a model that reads steps does not see the
+// present run's steps, and takes the last read of a day from the coverage.
 type models struct {
 	*warehouse
 	views  map[string]duck.View

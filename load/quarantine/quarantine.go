@@ -1,9 +1,9 @@
 // Package quarantine stores the service's replies for days that could not be proven complete. It keeps the replies of a
 // day until the day is proven, or until the replies exceed a limit of age or total size. For each day it has the
-// replies of the latest read that did not prove the day. If that read got only an error reply, it also has those of the
-// latest read that got rows. Complete replies that may belong to another account are kept as well: for each such
-// account, those of the latest read. The quarantine belongs to no generation: nothing that is published depends on it,
-// and it may be deleted.
+// replies of the latest read that did not prove the day. If that read got only an error reply, the pages of an earlier
+// read stay too. Complete replies that may belong to another account are kept as well: for each such account, the
+// replies of the latest read. The quarantine belongs to no generation: nothing that is published depends on it, and it
+// may be deleted.
 package quarantine
 
 import (
