@@ -91,8 +91,10 @@ func CheckMetrics(name, path, dataDir string) error {
 		return err
 	}
 	f, err := os.Open(path)
-	if err != nil {
-		return nil // nothing to check: there is no file, or it cannot be read
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return exit.Usagef("%s %s cannot be read, and would be replaced; name another file: %v", name, path, err)
 	}
 	defer f.Close()
 	begins := make([]byte, len("# HELP"))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/dustin/go-humanize/english"
 
@@ -90,6 +91,9 @@ func Visible(text string) string {
 			b.WriteRune(r)
 		case r == 0x7f: // not Go's \x7f, which is invalid in JSON
 			b.WriteString(`\u007f`)
+		case r > 0xffff: // nor Go's \U000e0001
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
 		default:
 			b.WriteString(shown[1 : len(shown)-1])
 		}
