@@ -72,7 +72,8 @@ func TestCheckMetrics_ReplacesNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for metrics, ok := range map[string]bool{key: false, link: false, soft: false, dir + "/./key": false,
-		store + "/manifest.json": false, dir + "/nul\x00": false, dir + strings.Repeat("/x", 3000): false, dir + "/metrics.prom": true,
+		store + "/manifest.json": false, dir + "/nul\x00": false, dir + strings.Repeat("/x", 3000): false,
+		dir + "/metrics.prom": true,
 		dir + "/old.prom": true} {
 		err := CheckMetrics("METRICS_FILE", metrics, store)
 		if (err == nil) != ok || err != nil && exit.Of(err) != exit.Usage {
