@@ -74,7 +74,7 @@ func TestCheckMetrics_ReplacesNothingElse(t *testing.T) {
 	for metrics, ok := range map[string]bool{key: false, link: false, soft: false, dir + "/./key": false,
 		store + "/manifest.json": false, dir + "/nul\x00": false, dir + strings.Repeat("/x", 3000): false,
 		dir + "/metrics.prom": true,
-		dir + "/old.prom": true} {
+		dir + "/old.prom":     true} {
 		err := CheckMetrics("METRICS_FILE", metrics, store)
 		if (err == nil) != ok || err != nil && exit.Of(err) != exit.Usage {
 			t.Errorf("%q: %v", metrics, err)
