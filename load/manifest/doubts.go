@@ -40,7 +40,7 @@ func (k *Day) Doubts() (doubts []Doubt) {
 	forms := map[string]int64{}
 	maps.Copy(forms, k.UnreadForms)
 	for _, form := range k.OldForms {
-		if !strings.HasSuffix(form, ".absent") { // the service sent no value that could be unreadable
+		if !strings.HasSuffix(form, ".absent") { // a form with this suffix means that the service sent no value
 			forms[form] = k.Unread
 		}
 	}

@@ -1,7 +1,7 @@
 package manifest
 
-// Replaced rows leave dead space in the DuckDB file. If dead space has made the file bloat times as large as a new
-// file, the file is built from nothing. A file below bloatFreeSize may have any amount of dead space.
+// Replaced rows leave dead space in the DuckDB file. If that makes the file larger than a new file by the factor bloat,
+// the file is built from nothing. A file below bloatFreeSize may have any amount of dead space.
 const (
 	bloat         = 1.8
 	bloatFreeSize = 64 << 20

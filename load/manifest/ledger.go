@@ -139,7 +139,7 @@ func ReadLedger(d durable.Disk, dir, path string, from, to int64) (rows LedgerRo
 	return rows, size, err
 }
 
-// ToEnd is the offset to that makes [ReadLedger] read a file to its end.
+// ToEnd is the upper offset with which [ReadLedger] reads a file to its end.
 const ToEnd = math.MaxInt64
 
 // openLedger opens a ledger file and returns its size. If the file is missing or empty, f is nil.
@@ -195,8 +195,8 @@ func CheckLedgerSize(path string, size, published int64) error {
 	return nil
 }
 
-// ExtendLedger copies a ledger file and appends lines to the copy. The argument to is the path of the copy, which is
-// durable. ExtendLedger returns the hash and the size of the copy.
+// ExtendLedger writes a ledger file, extended by lines, to another path. It returns the hash and the size of the copy,
+// which is durable.
 func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha string, size int64, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil {
@@ -222,9 +222,8 @@ func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha strin
 	return w.Finish()
 }
 
-// EventsOf copies the events of a version 11 ledger file: runs, steps and reported lost days. The argument to is the
-// path of the copy, which is durable. EventsOf returns, for each day, the refused rows from the last run that recorded
-// refused rows of the day.
+// EventsOf writes the events of a version 11 ledger file (runs, steps and reported lost days) to another path, durably.
+// It returns, for each day, the refused rows from the last run that recorded refused rows of the day.
 func EventsOf(d durable.Disk, dir, path, to string) (refused map[schema.Date][]schema.RefusedRow, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil || f == nil {
@@ -239,7 +238,7 @@ func EventsOf(d durable.Disk, dir, path, to string) (refused map[schema.Date][]s
 	out := bufio.NewWriterSize(w, 1<<16)
 	err = eachLine(path, f, func(line []byte, l *ledgerLine) error {
 		if l.Run != nil || l.Step != nil || l.Lost != nil {
-			fmt.Fprintf(out, "%s\n", line) // an error is returned by Flush, too
+			fmt.Fprintf(out, "%s\n", line) // Flush returns the first write error
 		}
 		if r := l.Refused; r != nil {
 			day := refused[r.ReportDate]

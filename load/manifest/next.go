@@ -10,7 +10,7 @@ import (
 // Change is a set of changes of an account. Zero values change nothing.
 type Change struct {
 	Since   schema.Date // the first day of a new account, see [Account]
-	First   schema.Date // the service has no data of earlier days
+	First   schema.Date // the first day of which the service has data
 	Days    map[schema.Date]*Day
 	Files   map[string]*File // by path; nil removes the file
 	Memory  map[string]history.Memory

@@ -34,7 +34,7 @@ type Note struct {
 	Evidence any `json:"evidence,omitzero"`
 }
 
-// Acceptance limits what a person has accepted: a difference up to a size, or a day with its present content.
+// An Acceptance states what a person has accepted: a difference up to a size, or a day with its content at that time.
 type Acceptance struct {
 	At   schema.Instant `json:"at"`
 	Size int64          `json:"size,omitzero"` // as [Note.Size]
@@ -88,8 +88,8 @@ func (all Notes) acceptsDay(d schema.Date, k *Day) bool {
 	return n != nil && n.Accepted != nil && n.Accepted.Day == k.ContentHash
 }
 
-// Accepting returns the notes after accepting name, which is the name of a note or the date of a day, and a sentence
-// that describes the acceptance. ok is false if there is nothing of that name to accept.
+// Accepting returns a copy of the account's notes in which the named note is accepted, and a sentence about the
+// acceptance. The name may also be the date of a partial or doubtful day. ok is false if there is no such note or day.
 func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes Notes, text string, ok bool) {
 	notes = slices.Clone(a.Notes)
 	if day, err := schema.ParseDate(name); err == nil {
@@ -113,8 +113,8 @@ func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes
 	return notes, text, true
 }
 
-// TakingBack returns the notes after taking back the acceptance of name, and a sentence about the change. ok is false
-// if name was not accepted.
+// TakingBack returns a copy of the account's notes in which the named note is no longer accepted, and a sentence about
+// the change. ok is false if the note was not accepted.
 func (a *Account) TakingBack(name string) (notes Notes, text string, ok bool) {
 	notes = slices.Clone(a.Notes)
 	n := notes.named(name)
@@ -144,8 +144,8 @@ func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []strin
 	return names
 }
 
-// see returns the notes after a run. seen are the differences that the run has seen, by name, or nil if the run has not
-// looked. Differences of the stored days are added to seen.
+// see returns the notes after a run. The map seen has the differences that the run has seen, by name; nil: the run has
+// not looked. see takes the differences of the stored days from the account itself.
 func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Notes {
 	isRun, all := seen != nil, a.dayNotes()
 	maps.Copy(all, seen)
@@ -153,7 +153,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	for _, n := range a.Notes {
 		if _, seenNow := all[n.Name]; !seenNow && a.stays(n, at) {
 			if !a.Own.finds(n.Name) && !n.IsCount {
-				n.Size = 0 // the difference is gone; a number of entities stays, because this run may not have counted
+				n.Size = 0 // the difference is gone; a count is not reset, as this run may not have counted
 			}
 			notes = append(notes, n)
 		}

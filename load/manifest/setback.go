@@ -26,7 +26,7 @@ const RepairLost = "bring the whole data directory back into an empty folder, wi
 // NewerPart is a part of the store that is newer than the manifest.
 type NewerPart struct {
 	Path       string         // path of the newer file
-	Generation int64          // 0: only known to be later than the manifest's
+	Generation int64          // 0: not known, but later than the manifest's
 	RunID      string         // the run that published the part; empty: not known
 	At         schema.Instant // when that run finished; 0: not known
 }
@@ -79,8 +79,8 @@ func accountAt(path string) string {
 	return name
 }
 
-// newerAccount checks an account file that the manifest does not name. The file is newer if its published part of any
-// ledger is larger than the manifest's. Otherwise the result has no path.
+// newerAccount checks an account file that the manifest does not name. The file is newer if it states a larger
+// published size of some ledger than the manifest does. Otherwise the result has no path.
 func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int64) (part NewerPart, err error) {
 	if err := m.Load(d, dir, name); err != nil {
 		return part, err

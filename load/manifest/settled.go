@@ -11,7 +11,7 @@ func (a *Account) SettledCampaigns() []string {
 	return a.Settled
 }
 
-// settingsTables returns the newest version of the tables that changed the columns of a table of versions.
+// settingsTables returns the version of the tables in which the columns of any versioned table last changed.
 func settingsTables() (version int) {
 	for _, t := range schema.Tables {
 		if t.Versioned {

@@ -40,9 +40,9 @@ type Findings struct {
 
 // Bounds of the checks.
 const (
-	patience   = 20 * time.Second // for one read from the service, retries included
+	patience   = 20 * time.Second // how long one read from the service may take, retries included
 	skewNotice = 30 * time.Second
-	keyNotice  = 14 * 24 * time.Hour // before the API key expires, as the service's own warnings
+	keyNotice  = 14 * 24 * time.Hour // warn this long before the API key expires, as the service does
 )
 
 // Options are the inputs of a check.

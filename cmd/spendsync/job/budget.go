@@ -9,8 +9,8 @@ import (
 // overdueAfter is how long a campaign or creative may stay unread before the run reports it.
 const overdueAfter = 24 * time.Hour
 
-// budget is the time that a run may spend on settings. It ends by the run's clock or by a timer, which also interrupts
-// a request that hangs.
+// budget is the time that a run may spend on settings. It is used up when the run's clock says so, or when a timer
+// ends; the timer also interrupts a request that hangs.
 type budget struct {
 	clock *clock
 	ends  time.Duration // since the run started
@@ -18,7 +18,6 @@ type budget struct {
 	over  atomic.Bool
 }
 
-// spent reports whether the budget is used up.
 func (b *budget) spent() bool { return b.over.Load() || b.clock.elapsed() >= b.ends }
 
 // bound returns a context that is canceled when the budget is used up.

@@ -15,7 +15,6 @@ import (
 // campaignIDs are the IDs of campaigns, each with the IDs of its creatives.
 type campaignIDs map[string]map[string]bool
 
-// add adds the campaigns and creatives of some rows.
 func (k campaignIDs) add(rows *schema.SpendRows) {
 	for _, row := range rows.All() {
 		k.addRow(row)
@@ -36,8 +35,8 @@ func (k campaignIDs) addRow(row *schema.Spend) {
 // byCampaign reads a day campaign by campaign, so that the result does not depend on the order of pages. It asks for
 // the campaigns of the stored day and of this run's earlier reads, and then, while rows are still missing, for the
 // campaigns that the API key lists. The pages of each campaign are proven like the pages of an entire day, and rows of
-// other campaigns are dropped. The argument whole is the last read of the entire day; the new replies are staged after
-// its replies.
+// other campaigns are dropped. The last read of the entire day is passed as whole; the new replies are staged after the
+// replies of that read.
 func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayRead, work *dayWork) (*dayRead, error) {
 	for rows, err := range r.s.store.StoredDay(with.day) {
 		if err != nil {
@@ -62,8 +61,8 @@ func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayR
 	return read, err
 }
 
-// untilComplete calls the function add once for each ID in the lists. It uses the next list only if fewer rows have
-// arrived than the argument all. Rows without an ID cannot be requested.
+// untilComplete calls the function add once for each ID in the lists. It stops after a list once the calls have added
+// as many rows as the argument all states. Rows without an ID cannot be requested.
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {
 	asked, was := map[string]bool{}, read.received()
@@ -125,7 +124,7 @@ func (r *dayReader) readPiece(
 	if err != nil {
 		return nil, err
 	}
-	walk.Control = schema.ControlMatched // one piece has no control total: the sum of all pieces is compared with it
+	walk.Control = schema.ControlMatched // a single piece has no control total; the day's is compared with all pieces
 	if why := walk.whyUnproven(with); why != "" {
 		return walk, walk.unproven(with, "of "+cmp.Or(p.Creative, p.Campaign)+": "+why)
 	}

@@ -14,9 +14,10 @@ const (
 	clockWarning = 5 * time.Minute
 )
 
-// clock is the time of one run: this machine's clock or, if the two differ by more than followFrom, the service's
-// clock, because the service decides which day is open and which can still be read. It counts from the start of the run
-// by this machine's monotonic clock, so it does not go back if this machine's clock is set during the run.
+// clock is the time of one run. It follows this machine's clock or, if that differs from the service's clock by more
+// than followFrom, the service's clock: the service decides which day is open, and which days can still be read. It
+// counts from the start of the run by this machine's monotonic clock, so it does not go back if this machine's clock is
+// set during the run.
 type clock struct {
 	machine func() time.Time
 
@@ -33,8 +34,8 @@ func newClock(machine func() time.Time) *clock { return &clock{machine: machine,
 // Now returns the time of the run.
 func (c *clock) Now() time.Time {
 	now := c.at(c.elapsed())
-	// A run cannot start before the last publication, so an earlier time is an error of this machine's clock. If it is
-	// off by more than MaxClockOff, it is not corrected.
+	// A run cannot start before the last publication, so an earlier time is an error of this machine's clock. If that
+	// clock is off by more than MaxClockOff, it is not corrected.
 	if now.Before(c.floor) && c.floor.Sub(now) <= MaxClockOff {
 		return c.floor
 	}
@@ -44,8 +45,8 @@ func (c *clock) Now() time.Time {
 // elapsed returns how long the run has lasted, by this machine's monotonic clock, which cannot be set.
 func (c *clock) elapsed() time.Duration { return max(0, c.machine().Sub(c.began)) }
 
-// at returns a time by the run's clock: the start of the run plus the duration elapsed. The clock's correction is the
-// one that is known when at is called.
+// at returns the time of the run's clock at a given duration after the start of the run, with the correction of the
+// clock that is known now.
 func (c *clock) at(elapsed time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

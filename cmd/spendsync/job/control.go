@@ -56,7 +56,7 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 	totals, err := c.all(ctx)
 	if err != nil && (stored != nil || ctx.Err() != nil || refusesAll(err)) {
 		return fmt.Errorf("the control total: %w", err)
-	} else if err != nil { // a new day is stored without the sum; readDays reports the error
+	} else if err != nil { // a day that is not stored yet is stored without the sum; readDays reports the error
 		read.Control = schema.ControlUnknown
 		return nil
 	}
@@ -79,10 +79,10 @@ func (c *controlTotals) checkAlone(ctx context.Context, day schema.Date, read *d
 	case err != nil:
 		return fmt.Errorf("the control total: %w", err)
 	case again.BeyondReach:
-		// Since its pages were read, the day has become too old to be asked for again. The first sum counts.
+		// The service now refuses the day as too old, although its pages could be read. The first sum counts.
 	case again.Empty && read.sums.Rows == 0 && read.Control == schema.ControlMatched:
 		// The day has no rows, so neither answer has a line for it.
-	case !again.Exists: // no sum is not a sum of 0
+	case !again.Exists: // a missing sum does not mean a sum of 0
 		read.noSum = "asked for this day alone, it gives none: " + again.Why
 		if read.Control == schema.ControlMatched {
 			read.Control = schema.ControlNone

@@ -27,14 +27,14 @@ import (
 type copiedDay struct {
 	plannedDay
 	step            schema.Step
-	err             error         // why it is not staged; nil: staged, unreachable or before the account
-	isStaged        bool          // its rows are staged, except refused ones
-	hasNoReport     bool          // the service answered that it has no report of the day (404, 410 or 204)
-	precedesAccount bool          // the day precedes the account's first day, see young.go
-	isEmptied       bool          // a read that is not proven had no delivery, although the stored day has some
-	isQuarantined   bool          // its replies are in quarantine, because they do not prove the day
-	waiting         string        // hash of a read that lost most of the stored day; the next run compares
-	isWithheld      bool          // its replies are in quarantine, because the day may be another account's
+	err             error         // why the day is not staged; nil: it is, or it is unreachable or precedes the account
+	isStaged        bool          // whether its rows are staged, except refused ones
+	hasNoReport     bool          // whether the service answered that it has no report of the day (404, 410 or 204)
+	precedesAccount bool          // whether the day precedes the account's first day, see young.go
+	isEmptied       bool          // whether an unproven read had no delivery, although the stored day has some
+	isQuarantined   bool          // whether its replies are in quarantine because they do not prove the day
+	waiting         string        // hash of a read that lost most of the stored day, for the next run to compare
+	isWithheld      bool          // whether its replies are in quarantine because the day may be another account's
 	read            *dayRead      // without the rows
 	stored          *manifest.Day // the stored day; nil: there is none
 	put             load.StagedDay

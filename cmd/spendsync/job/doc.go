@@ -1,5 +1,5 @@
 // Package job is one run of spendsync: it plans, reads, proves, stages, decides and publishes.
-// Flags, wiring and printing are the command's; files are the store's.
+// The command has the flags, the wiring and the printing; the store has the files.
 //
 // An unproven read never replaces stored data, and a day that cannot be proven does not stop the other days. Readers
 // see the generation before the run or the generation after it. However a run ends, the next run continues from the
@@ -47,8 +47,8 @@
 //  6. publish (publish.go): the proven days and the settings, as one generation.
 //  7. outcome (outcome.go): the findings, and the state of the store. The exit code is the code of the gravest
 //     finding; the sentence lists all findings. A stored day that is partial or doubtful makes every run exit with code
-//     4 until it heals or a person accepts it ([Job.Accept]): either the stored day, or a form of difference up to a
-//     size.
+//     4 until it heals or a person accepts it ([Job.Accept]). A person accepts either the stored day, or a form of
+//     difference up to a size.
 //
 // [Job.Replay] and [Job.Rebuild] (repair.go) publish without contacting the service.
 package job

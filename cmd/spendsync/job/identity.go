@@ -30,7 +30,6 @@ func async[T any](s *session, ask func() T) *future[T] {
 	return a
 }
 
-// wait blocks until the result is complete, and returns the result.
 func (a *future[T]) wait() T { <-a.done; return a.value }
 
 // identity is the account that the API key acts for.
@@ -136,7 +135,7 @@ func (p keyProof) problem() error {
 
 // readKey waits for the reply that names the key's account, and refuses the key if earlier runs had another account. If
 // the reply names no account, the key's campaigns show whose key it is (see [prover.prove]). If the reply does not
-// come, a run fails only on the first load: later, the stored campaigns would show a switch of the key.
+// come, only the first load fails: later runs recognize a key of another account by the stored campaigns.
 func (r *session) readKey(me *future[identity], list *future[campaignList]) keyProof {
 	p := keyProof{list: list}
 	if t := r.trial; t != nil && t.Account != nil {
@@ -228,7 +227,7 @@ func (r *session) askClock(ctx context.Context, me *future[identity]) error {
 	return err
 }
 
-// ReadStored reads the stored state of an account in a folder, without a lock. The parameter stored is the account in
+// ReadStored reads the stored state of an account in a folder, without a lock. The argument stored is the account in
 // the folder's manifest.
 func ReadStored(dir, account string, stored *manifest.Account) (*StoredAccount, error) {
 	campaigns, err := readCampaigns(dir, account, stored)

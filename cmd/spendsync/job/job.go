@@ -50,7 +50,7 @@ type Job struct {
 }
 
 // Progress starts to show a phase that reads n entities of a kind, for example days. The function waitsUntil returns
-// when the present wait for the request limit ends, or the zero time.
+// the time at which the present wait for the request limit ends; zero: there is no wait.
 type Progress func(kind string, n int, waitsUntil func() time.Time) Bar
 
 // Bar shows the progress of one phase. Its methods may be called from several goroutines.
@@ -103,9 +103,9 @@ func (noBar) Rows(int) {}
 
 func (noBar) Done() {}
 
-// outlasting returns a context that ends a grace period after ctx. A signal stops all reads at once. Within the grace
-// period, completed reads may still be proven and published. After it, publication is canceled: its files are still in
-// the staging area, where no reader sees them. A commit that has started is never canceled.
+// outlasting returns a context that ends later than ctx, by the grace period. A signal stops all reads at once. Within
+// the grace period, completed reads may still be proven and published. After it, publication is canceled: its files are
+// still in the staging area, where no reader sees them. A commit that has started is never canceled.
 func outlasting(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

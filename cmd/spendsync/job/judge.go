@@ -48,7 +48,7 @@ type judgement struct {
 // oddColumn counts the entities whose value of a column was not understood.
 type oddColumn struct {
 	missing          int
-	keepsStored      bool                    // some entity keeps a stored value, which missing keys cannot unset
+	keepsStored      bool                    // whether some entity keeps a stored value that missing keys cannot unset
 	refused, unnamed []*transform.FieldError // one error per entity
 }
 
@@ -97,9 +97,9 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 	return all
 }
 
-// judgeEntity converts what this run has read of one entity into the form that the history needs. The parameter was has
-// the stored current version; it is nil if none is stored. If the JSON of the entity has a new key, the history may put
-// the new JSON into the current version without a new version ([history.Seen.FillsRaw]).
+// judgeEntity converts what this run has read of one entity into the form that the history needs. The stored current
+// version is in the argument was, which is nil if none is stored. If the JSON of the entity has a new key, the history
+// may put the new JSON into the current version without a new version ([history.Seen.FillsRaw]).
 func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read *reading[R],
 	was *R) history.Seen[R] {
 	seen, keys := history.Seen[R]{Row: read.row}, j.s.readKeys[k.name]
@@ -124,7 +124,7 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 	if was == nil {
 		return seen
 	}
-	if !read.isOwn { // the stored JSON may have more keys
+	if !read.isOwn { // the entry of a list may lack keys that the stored JSON has
 		seen.Unread = append(seen.Unread, "raw")
 	}
 	before, _ := k.table.RawJSON(was)
@@ -135,24 +135,24 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 		k.markUnread(j, id, read, was, &seen, lacking, gained)
 	}
 	// A reply with unread fields may be damaged. Its JSON is not stored: if one of its keys is a renamed key, the next
-	// run must still find that key new.
+	// run must still recognize that key as new.
 	tracked := k.table.TrackedNames()
 	seen.FillsRaw = len(gained) > 0 && len(read.Unread) <= len(read.Withheld) &&
 		!slices.ContainsFunc(seen.Unread, func(column string) bool { return slices.Contains(tracked, column) })
 	return seen
 }
 
-// isKnown reports whether the current version of an entity has a value in a column. If no version is stored, the
-// parameter was is nil and the result is false.
+// isKnown reports whether the current version of an entity has a value in a column. It returns false if no version is
+// stored.
 func (k *kind[R, P]) isKnown(was *R, column string) bool {
 	return was != nil && slices.ContainsFunc(k.table.Fields(), func(c schema.Column) bool {
 		return c.Name == column && !k.table.ColumnEqual(was, new(R), c)
 	})
 }
 
-// markUnread adds to seen.Unread each field that came without a value but keeps its stored value. The parameter lacking
-// has the required columns that are missing from the reply; the parameter gained has the keys that are new in the
-// reply's JSON.
+// markUnread adds to seen.Unread each field that came without a value but keeps its stored value. The required columns
+// that are missing from the reply are in the argument lacking. The keys that are new in the reply's JSON are in the
+// argument gained.
 func (k *kind[R, P]) markUnread(j *judgement, id string, read *reading[R], was *R, seen *history.Seen[R],
 	lacking []string, gained map[string]string) {
 	none := new(R)
@@ -208,8 +208,8 @@ func (j *judgement) whyUnread(d *transform.Decoded, id, column string, lacking [
 	return "", ""
 }
 
-// renamedTo returns a key of the parameter gained that may be the new name of a column's key: a new key in the same
-// JSON object. It returns "" if there is none.
+// renamedTo returns the new key, among those gained, that may be the new name of a column's key, because it is in the
+// same JSON object. It returns "" if there is none.
 func renamedTo(column string, gained map[string]string) string {
 	isMember := slices.Contains(transform.AudienceColumns, column)
 	for _, path := range slices.Sorted(maps.Keys(gained)) {

@@ -27,10 +27,10 @@ var settingsKinds = []settingsKind{&campaignKind, &deliveryKind, &creativeKind, 
 type campaignPart struct {
 	name string // in ops.entity_read
 	ask  func(ctx context.Context, api *extract.Client, c dueCampaign) (extract.Listing, error)
-	// The function read decodes one of the received entities. It records its own errors.
+	// read is a function that decodes one of the received entities. It records its own errors.
 	read func(n *settingsReader, a transform.Reply) error
 	// whole is the name under which the table of readings records that this part was read in full. If whole is empty,
-	// the function read or the history records that.
+	// that is recorded by the history, or by the function named read.
 	whole string
 }
 
@@ -46,8 +46,8 @@ type kind[R any, P placed[R]] struct {
 	table   schema.TableOf[R]
 	decode  func(transform.Reply, transform.SettingsContext) (R, transform.Decoded, error)
 
-	isListed bool // entries of a list also have these settings
-	isEntity bool // campaigns or creatives, whose missing fields are judged
+	isListed bool // whether entries of a list also have these settings
+	isEntity bool // whether it is campaigns or creatives, whose missing fields are judged
 	// The function gone reports whether an entity that this run has not read is deleted. If gone is nil, the entity
 	// ends with its campaign.
 	gone func(*settingsStage, *settings, *R) bool
@@ -97,8 +97,8 @@ func (k *kind[R, P]) read(n *settingsReader, a transform.Reply) error {
 	return err
 }
 
-// record adds the reading of an entity. An entity's own reply replaces its entry in a list. record returns false, and
-// adds nothing, if this run has already read the entity otherwise.
+// record adds the reading of an entity. An entity's own reply replaces its entry in a list. In every other case in
+// which this run has already read the entity, record adds nothing and returns false.
 func (k *kind[R, P]) record(n *settingsReader, id string, read *reading[R]) bool {
 	if read.isOwn {
 		n.look(k.name, id)

@@ -21,10 +21,10 @@ import (
 type openEntity struct {
 	campaign   string // of a creative
 	confirmed  schema.Instant
-	isPartial  bool // some of its columns have never been read
+	isPartial  bool // whether some of its columns have never been read
 	isArchived bool
 	lists      inLists
-	listed     extract.Entity // its entry in a list of this run, if lists is inShort
+	listed     extract.Entity // its entry in a list of this run; set only if the field lists is inShort
 }
 
 // inLists states which lists of the service have contained an entity.
@@ -123,9 +123,9 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 }
 
 // reportedAlone returns the account's campaigns or creatives that only the report names. It waits until it is proven
-// which campaigns of the report belong to the account. For a line of the report, the function of returns the ID of the
-// entity, or "" if the entity is already known. If an earlier run has asked for an entity in vain, it is omitted,
-// unless this is a full run or, for a campaign, a young day has new spend of it.
+// which campaigns of the report belong to the account. The last argument is a function that returns the ID of the
+// entity in a line of the report, or "" if the entity is already known. An entity that an earlier run has asked for in
+// vain is omitted, unless this is a full run or, for a campaign, a young day has new spend of it.
 func (n *settingsReader) reportedAlone(ctx context.Context, proven *future[provenReport], what string,
 	of func(transform.ReportCreative) string) map[string]openEntity {
 	if !n.settings.listing.Complete || n.s.trial != nil || n.s.labels().err != nil {
@@ -143,7 +143,7 @@ func (n *settingsReader) reportedAlone(ctx context.Context, proven *future[prove
 		}
 		absent[u.EntityID] = true
 		if _, is := missing[u.EntityID]; !is {
-			n.look(u.EntityType, u.EntityID) // the report no longer names the entity
+			n.look(u.EntityType, u.EntityID) // deletes its line: the report no longer names the entity
 		}
 	}
 	if len(missing) == 0 {

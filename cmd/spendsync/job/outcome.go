@@ -25,7 +25,7 @@ const RiskDays = 3
 type finding struct {
 	what     string // such as "spend 2026-11-20"; empty: err names the subject
 	err      error
-	isRemark bool // shown, but without effect on the exit code
+	isRemark bool // whether it is shown without effect on the exit code
 	// notes are the names under which a person can accept this finding. Once all of them are accepted, the finding is
 	// still shown, but it no longer makes a run exit with code 4. Only findings about stored data have notes.
 	notes []string
@@ -98,7 +98,7 @@ func (t *outcome) publishedCode(o load.Preview) int {
 	return exit.OK
 }
 
-// gravest returns the first of the codes that the error of any finding has, or 0.
+// gravest returns the first code in the list that is the exit code of some finding; 0: there is none.
 func gravest(findings []finding, codes []int) int {
 	for _, code := range codes {
 		if slices.ContainsFunc(findings, func(f finding) bool { return exit.Of(f.err) == code }) {
@@ -249,9 +249,9 @@ func (f finding) String() string {
 	return f.what + ": " + text
 }
 
-// partialDays returns the stored days that are partial, or whose loss no second read has confirmed, and that no person
-// has accepted. It omits days that were last read before they ended: the next run reads them again or reports them as
-// lost.
+// partialDays returns the stored days that are partial, and those whose last read lost most rows or spend and was not
+// confirmed. It omits days that a person has accepted, and days that were last read before they ended: the next run
+// reads the latter again or reports them as lost.
 func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return slices.DeleteFunc(slices.Clone(coverage), func(c schema.DayCoverage) bool {
 		return c.State != schema.StatePartial && c.PartialWhy.V != manifest.LessRead ||
@@ -259,8 +259,8 @@ func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
 	})
 }
 
-// isUnacceptedForm reports whether a note is about a kind of difference that stored days have from what the service
-// states, and that no person has accepted at its present size.
+// isUnacceptedForm reports whether a note says that stored days differ from what the service states, and no person has
+// accepted this form of difference at its present size.
 func isUnacceptedForm(n manifest.Note) bool { return n.IsOfDays() && n.Size > 0 && !n.IsAccepted() }
 
 // stateSentence lists the stored days that are partial or doubtful, and the commands by which a person accepts them.

@@ -16,9 +16,9 @@ import (
 	"spendsync/schema"
 )
 
-// ReadOwn reads the operator's own files: payouts and exports of a tracker. The parameter campaigns has the IDs of the
-// account's campaigns. The parameter last is the hash of the inputs at the last reading; if it is still the same,
-// ReadOwn returns nil.
+// ReadOwn reads the operator's own files: payouts and exports of a tracker. If the inputs still have the hash that they
+// had at the last reading (the argument last), ReadOwn returns nil. The argument campaigns has the IDs of the account's
+// campaigns.
 type ReadOwn func(ctx context.Context, campaigns map[string]bool, last string) (*payouts.Own, error)
 
 // heldNote is the prefix of a note's name. The note states that an export would lose rows or revenue of a stored
@@ -59,6 +59,7 @@ func (j Job) TakeOwn(ctx context.Context) (res *Result, err error) {
 				res.Run.Message.V += fmt.Sprintf("; published generation %d", o.Generation)
 				return load.RunRecord{Run: res.Run}
 			}})
+		res.WarehouseBytes = r.store.Manifest().Warehouse.Bytes
 		return err
 	})
 	return res, err
@@ -168,8 +169,8 @@ func (r *ownRun) stageDay(d payouts.Day, rows []schema.TrackerDay) error {
 }
 
 // loss describes what a stored day would lose if the new rows replaced it, and returns the share of its rows or revenue
-// in percent. The text is empty if nothing would be lost. The parameter more is the number of rows that older files
-// have and the newest file lacks.
+// in percent. The text is empty if nothing would be lost. The argument more is the number of rows that only older files
+// have, not the newest one.
 func loss(stored, rows []schema.TrackerDay, more int) (why string, percent int64) {
 	gone := map[[2]string]bool{}
 	var was, is schema.Money

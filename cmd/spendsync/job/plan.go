@@ -24,7 +24,7 @@ type plannedDay struct {
 	Reason   string      `json:"reason"`
 	Requests int         `json:"requests"`  // estimate, from the number of rows at the last read
 	DaysLeft int64       `json:"days_left"` // until it can no longer be read, today included
-	Proven   bool        `json:"proven"`    // the day was proven by a read after its end
+	Proven   bool        `json:"proven"`    // whether the day was proven by a read after its end
 }
 
 // freshDay is a day that the report still covers, but that was read recently enough.

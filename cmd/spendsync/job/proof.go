@@ -80,8 +80,8 @@ func (read *dayRead) counted(s *service.Service) (want int64, text string, isCou
 	return want, text, isCounted
 }
 
-// hasSameRows reports whether an earlier read of the day in this run, or the stored day without refused rows, has
-// exactly the same rows.
+// hasSameRows reports whether an earlier read of the day in this run, or the stored day (if none of its rows was
+// refused), has exactly the same rows.
 func (read *dayRead) hasSameRows(with comparison) bool {
 	return slices.Contains(with.earlier, read.hash) ||
 		with.stored != nil && with.stored.Refused == 0 && with.stored.ContentHash == read.hash
@@ -121,7 +121,8 @@ func (read *dayRead) losesMost(stored *manifest.Day) bool {
 	return rows*2 < was.Rows || was.Spend > 0 && read.sums.Spend*2 < was.Spend
 }
 
-// unproven returns the error for a read that does not prove the day, with the reason and all that limits the proof.
+// unproven returns the error for a read that does not prove the day, with the reason and with everything that made a
+// proof harder, such as refused rows.
 func (read *dayRead) unproven(with comparison, why string) error {
 	if read.hasNameless {
 		why += "; rows without a campaign or creative cannot be requested by themselves"

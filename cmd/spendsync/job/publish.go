@@ -61,17 +61,17 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 		unknown, unread = slices.Concat(unknown, r.settings.undescribed), r.settings.unreadSightings()
 	}
 	seen := r.seenNotes()
-	// A signal ends the reading at once, but it cancels a publication only after the grace period.
 	account := load.StagedChange{Change: manifest.Change{Since: r.since(), First: r.first, Unknown: unknown,
 		Unread: unread, Refused: r.refusedSightings(), Waiting: r.waiting, Seen: seen, Reach: &r.reach,
 		Pinned: r.s.pinned}}
 	if r.s.Own == nil { // no files are configured, so problems of earlier files end
 		account.Own = &manifest.OwnFiles{}
 	}
+	// A signal ends the reading at once, but it cancels ctx, and so the publication, only after the grace period.
 	_, err = r.s.store.Publish(ctx, load.Publication{
 		Area: r.s.area, Changes: append(r.parts, r.settingsPart, account),
 		Record: func(preview load.Preview) load.RunRecord {
-			// Days that replies in quarantine may still prove are not reported as lost.
+			// A day is not reported as lost while its replies in quarantine may still prove it.
 			preview.NewlyLost = slices.DeleteFunc(preview.NewlyLost, func(d schema.Date) bool {
 				return slices.Contains(r.undecided, d)
 			})

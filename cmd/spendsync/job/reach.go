@@ -18,9 +18,9 @@ func (s *session) doubtURLs() {
 	}
 }
 
-// reachAfter returns how many days back the service answers ([manifest.Account.Reach]), judged by the days that this
-// run got or was refused. The parameter stored is the value before this run. Days whose read went past midnight are
-// ignored.
+// reachAfter returns how many days back the service answers ([manifest.Account.Reach]), judged by the days for which it
+// answered or refused this run's requests. The argument stored is the value before this run. Days whose read went past
+// midnight are ignored.
 func reachAfter(stored int, days []*copiedDay) int {
 	reach := cmp.Or(stored, schema.ReachDays)
 	for _, answered := range []bool{false, true} {

@@ -73,7 +73,7 @@ type repairRun struct {
 
 	replayed, changed, skipped int
 	unproven                   int           // days whose replies in quarantine still do not prove them
-	released                   []schema.Date // days that their replies in quarantine have proven
+	released                   []schema.Date // days that are now proven by their replies in quarantine
 	findings                   []finding
 	did                        string // what the repair did, for the message
 }
@@ -250,7 +250,7 @@ func (m *repairRun) replayDay(ctx context.Context, day schema.Date, stored *mani
 	return err
 }
 
-// decode decodes the stored replies of a day. It returns an error if a row is refused now that was accepted before.
+// decode decodes the stored replies of a day. It returns an error if rows are refused now, but none was refused before.
 func (m *repairRun) decode(day schema.Date, at schema.Instant, stored *manifest.Day,
 	pages iter.Seq2[[]byte, error]) (*dayRead, error) {
 	read := m.newRead(day, at, transform.NewInterner())

@@ -30,7 +30,8 @@ type namedReply struct {
 }
 
 // accept extends the set of campaigns that are known to be the account's. If a reply contains one of them, accept adds
-// all campaigns of that reply, and repeats this until no other reply qualifies. It returns the replies that never did.
+// all campaigns of that reply, and repeats this until no other reply qualifies. It returns the replies that never
+// qualified.
 func (w witnesses) accept(replies []namedReply) (left []namedReply) {
 	left = slices.Clone(replies)
 	for before := -1; before != len(left); {
@@ -109,7 +110,7 @@ func (r *prover) prove(ctx context.Context) (*reportProof, error) {
 
 // replies returns two lists of changed days: the days with their campaigns, and the days without any campaign, which
 // nothing can prove on their own. Unchanged days are omitted, because they publish nothing. If a changed day still has
-// one of its stored rows, it belongs to the account: its campaigns are added to the parameter stored.
+// one of its stored rows, it belongs to the account: its campaigns are added to the set of stored campaigns.
 func (r *prover) replies(stored witnesses) (days, silent []namedReply) {
 	for _, d := range r.days.days {
 		switch {
@@ -170,8 +171,9 @@ func (r *prover) askAgain(ctx context.Context, listed []string) (both []string, 
 	return both, r.s.confirmKey(ctx, r.key)
 }
 
-// judge withholds the changed days in the parameter left, which nothing proves to belong to the account. If no changed
-// day is proven and nothing else explains that, the report belongs to another account, and judge returns an error.
+// judge withholds the changed days in the list named left: nothing proves that they belong to the account. If no
+// changed day is proven and nothing else explains that, the report belongs to another account, and judge returns an
+// error.
 func (r *prover) judge(p *reportProof, days, left, silent []namedReply, again error) (err error) {
 	problem := cmp.Or(again, r.key.problem(), p.listErr)
 	if count := len(campaignsIn(left)); problem == nil && count > 0 && len(r.key.listed())+len(r.key.stored) == 0 {

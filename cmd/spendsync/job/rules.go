@@ -91,7 +91,7 @@ func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 			continue
 		}
 		readingsOf(n.settings, modeKind.table)[campaign] = &reading[schema.SourceMode]{again.Mode, again.Decoded, true}
-		for _, kind := range ruleKinds { // a kind that the second reply lacks cannot show that a rule ended
+		for _, kind := range ruleKinds { // a rule ends only if its kind was readable in both replies
 			c.whole[kind] = c.whole[kind] && again.Kinds[kind]
 		}
 		if second := rulesIn(again); !slices.Equal(c.rules, second) {
@@ -151,7 +151,7 @@ func (c *readCampaign) lacksRules(stored []sourceRule) bool {
 }
 
 // stored yields each campaign with its current stored rules, sorted like the stored history. The slice is valid only
-// until the next iteration. An error ends the sequence, and is stored in the parameter failed.
+// until the next iteration. An error ends the sequence, and is stored in *failed.
 func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sourceRule] {
 	return func(yield func(string, []sourceRule) bool) {
 		campaign, rules := "", []sourceRule{}
@@ -184,7 +184,7 @@ func (ruleKind) stored(store *load.Store, failed *error) iter.Seq2[string, []sou
 // rewrites only campaigns whose rules differ or end.
 func (k ruleKind) stage(r *settingsStage, s *settings) error {
 	t := schema.SourceRuleHistory
-	for p := range r.was { // the rules of a deleted campaign have ended: that counts as a reading of them
+	for p := range r.was { // the rules of a deleted campaign have ended, so they count as read in full by this run
 		if r.ended[p.CampaignID] && p.EntityID == "" && slices.Contains(ruleKinds, p.Part) {
 			r.next[p] = s.since
 		}
@@ -224,8 +224,8 @@ func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[s
 	}
 }
 
-// keepOtherRules copies the times when single rules were last confirmed into the new table of readings. It does so for
-// kinds of rules that this run has not read, of campaigns that stage does not rewrite.
+// keepOtherRules copies into the new table of readings when each single rule was last confirmed. It copies only rules
+// of the kinds that this run has not read, and only for campaigns that stage does not rewrite.
 func (r *settingsStage) keepOtherRules(s *settings, advance []string) {
 	for p, at := range r.was {
 		_, advances := slices.BinarySearch(advance, p.CampaignID)

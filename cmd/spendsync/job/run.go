@@ -23,8 +23,8 @@ type run struct {
 	waiting     map[schema.Date]string // see [copiedDay]
 	parts       []load.StagedChange    // the staged days
 	unreachable schema.Date            // the latest day that the service refused as too old; 0: none
-	quarantined int                    // days whose replies were stored because they do not prove the day
-	withheld    int                    // days whose replies were stored because they may be another account's
+	quarantined int                    // number of days whose replies were stored because they do not prove the day
+	withheld    int                    // number of days whose replies were stored because they may be another account's
 	diff        history.Diff
 	rows        int64
 	reach       int         // [manifest.Account.Reach] after this run
@@ -101,7 +101,7 @@ func (r *run) add(d *copiedDay) {
 	}
 }
 
-// addQuarantined adds days that the service no longer has and that their stored replies have now proven.
+// addQuarantined adds days that are now proven by their replies in quarantine. The service no longer has these days.
 func (r *run) addQuarantined(days []quarantinedDay) {
 	at := schema.InstantOf(r.s.Now())
 	for _, d := range days {

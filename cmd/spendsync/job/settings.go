@@ -16,7 +16,7 @@ import (
 	"spendsync/transform"
 )
 
-// settings has all that one run has read of the settings. The fields lines and findings record what could not be read.
+// settings has all that one run has read of the settings. What could not be read is recorded in lines and in findings.
 type settings struct {
 	since, at schema.Instant // when the reading started and ended
 	err       error          // why none of the settings may be published; nil: they may be
@@ -43,13 +43,13 @@ type settings struct {
 
 	skipped int                 // settled campaigns that were not read
 	left    map[string]int      // by kind: number of campaigns and creatives that this run did not reach
-	overdue map[string][]string // by kind: those counted in left that no run has read for a day or longer
+	overdue map[string][]string // by kind: IDs of the entities in left that were not read for a day or longer
 }
 
 // readCampaign records how far one run has read one campaign.
 type readCampaign struct {
 	isListed  bool // the key's list contains it
-	isSettled bool // archived and read in full, in this run or before
+	isSettled bool // whether it is archived and was read in full, in this run or before
 
 	whole map[string]bool // names of the parts that this run has read in full, see campaignPart
 	rules []sourceRule    // source rules; nil: not read
@@ -111,12 +111,11 @@ func (s *settings) readAny(stopped bool) bool {
 	return s.listing.Complete && !stopped || s.campaignsRead() > 0
 }
 
-// campaignsRead returns the number of campaigns read.
 func (s *settings) campaignsRead() int { return len(readingsOf(s, schema.CampaignHistory)) }
 
 // sentence returns the part of the run's message about the settings: how much was read, which fields are unread, and
-// which have unknown values. It is empty if s is nil. The parameter before has the fields that were unread before this
-// run, the oldest first.
+// which have unknown values. It is empty if s is nil. The argument before is the stored list of unread fields, the
+// oldest first.
 func (s *settings) sentence(newVersions int64, before []schema.EntityRead) (text string) {
 	if s == nil {
 		return ""
@@ -185,8 +184,8 @@ func (n *settingsReader) line(kind, id, state string, err error) {
 }
 
 // fail adds a line to ops.entity_read and a finding about something that could not be read. It ignores canceled reads:
-// a signal, or the time limit for the settings, has ended them, and the next run repeats them. The argument notes is
-// as in [finding].
+// a signal, or the time limit for the settings, has ended them, and the next run repeats them. The notes are those of
+// the [finding].
 func (n *settingsReader) fail(kind, id, state string, err error, notes ...string) {
 	if errors.Is(err, context.Canceled) {
 		return

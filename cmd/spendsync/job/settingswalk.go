@@ -24,7 +24,7 @@ const settingsReaders = 4
 
 // beginSettings starts to read the settings in the background. The reading begins once the account of the API key is
 // proven. The result is a function that waits until all settings are read. Its parameter is the number of campaigns
-// that are known to be the account's. The caller must set the future proven before it calls the function.
+// that are known to be the account's. Before the caller calls it, the future passed as proven must be complete.
 func beginSettings(ctx context.Context, r *session, key *future[keyProof], proven *future[provenReport]) (
 	wait func(campaigns int) *settings) {
 	n := &settingsReader{s: r, settledBefore: r.store.Account().SettledCampaigns(), settings: newSettings(),
@@ -111,8 +111,9 @@ func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 	})
 }
 
-// inParallel calls the function read with each index below count, settingsReaders at a time. If the service refuses the
-// API key itself, inParallel cancels the other calls and returns true: they would fail, too. Other errors are ignored.
+// inParallel calls the function read with each index below count, in at most settingsReaders goroutines at a time. If
+// the service refuses the API key itself, inParallel cancels the other calls and returns true: they would fail, too.
+// Other errors are ignored.
 func (n *settingsReader) inParallel(ctx context.Context, count int, read func(context.Context, int) error) (
 	isKeyRefused bool) {
 	g, gctx := errgroup.WithContext(ctx)
@@ -154,7 +155,7 @@ func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error 
 	}
 	read := readingsOf(n.settings, schema.CampaignHistory)[c.ID]
 	mode := readingsOf(n.settings, schema.SourceModeHistory)[c.ID]
-	withheld := len(read.Withheld)+len(mode.Withheld) > 0 // the next run asks for these again
+	withheld := len(read.Withheld)+len(mode.Withheld) > 0 // whether fields are left that the next run asks for again
 	n.settings.campaign(c.ID).isSettled = !withheld && read.row.Status == schema.Some("archived")
 	return nil
 }
@@ -241,7 +242,8 @@ func (n *settingsReader) due() (due []dueCampaign) {
 // mostTried is how many campaigns a trial reads at most.
 const mostTried = 8
 
-// leave counts a campaign or creative as left to the next run. The parameter confirmed is when it was last read, or 0.
+// leave counts a campaign or creative as left to the next run. The time when it was last read is passed as confirmed;
+// 0: never.
 func (n *settingsReader) leave(kind, id string, confirmed schema.Instant) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

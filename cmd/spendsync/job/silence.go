@@ -16,18 +16,18 @@ import (
 //
 // The report is believed if other days have delivery, because then it works, or if the account rests: it delivers
 // nothing at present. An account counts as resting if the latest stored days are empty, too, or if no delivery was ever
-// stored and the report lists creatives. The report is not believed in two cases: a day with stored delivery came back
-// empty without proof, or today and the eight days before it have less than half of what the account spends in a week,
-// by the average that the service states. If the account never had delivery, a person may accept that it rests,
-// whatever the average.
+// stored and the report lists creatives. Even then, the report is not believed in two cases: a day with stored delivery
+// came back empty without proof, or today and the eight days before it have less than half of what the account spends
+// in a week, by the average that the service states. If the account never had delivery, a person may accept that it
+// rests, whatever the average.
 type emptyDays struct {
 	days     []schema.Date
 	emptied  []schema.Date             // days with stored delivery whose new read has none and is not proven
-	hasRows  bool                      // the run read delivery on at least one day
-	isListed bool                      // the run read rows of creatives without delivery
-	isStored bool                      // delivery is stored
-	rests    bool                      // a person has accepted that the account delivers nothing
-	rested   bool                      // the two latest stored days before today have no delivery
+	hasRows  bool                      // whether the run read delivery on at least one day
+	isListed bool                      // whether the run read rows of creatives without delivery
+	isStored bool                      // whether delivery is stored
+	rests    bool                      // whether a person has accepted that the account delivers nothing
+	rested   bool                      // whether the two latest stored days before today have no delivery
 	week     schema.Null[schema.Money] // spend of today and the eight days before; NULL: a day is not known
 	average  schema.Null[schema.Money] // average daily spend, as the service states it
 }
@@ -62,9 +62,9 @@ func (e emptyDays) silence() string {
 // neverHadRow reports whether no delivery is stored, and this run read none either.
 func (e emptyDays) neverHadRow() bool { return !e.isStored && !e.hasRows }
 
-// sinceAWeek is how many days before today are compared with the service's average, which is over seven days; one more,
-// because it is not known when the seven days end. restDays is how many of the latest stored days must be empty to show
-// that the account delivers nothing at present.
+// sinceAWeek is how many days before today are compared with the service's average. The average is over seven days, but
+// it is not known when these end, so eight days are compared. restDays is how many of the latest stored days must be
+// empty to show that the account delivers nothing at present.
 const sinceAWeek, restDays = 8, 2
 
 // emptyDays collects the empty days of a run, and what speaks for and against them.

@@ -33,7 +33,7 @@ func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error
 }
 
 // readAndPublish is the common part of a sync, a backfill and a trial: it reads, proves and publishes. The function
-// plan decides which days to read. The parameter r receives the results.
+// plan decides which days to read. The results are written to r.
 func (j Job) readAndPublish(ctx context.Context, command string, withSettings bool,
 	plan func(account *manifest.Account, now time.Time) (Plan, error), r *run) (*Result, error) {
 	s, err := j.begin(ctx, command)

@@ -93,7 +93,8 @@ func (t *Trial) CampaignIDs() map[string]bool {
 	return ids
 }
 
-// addDay adds what the trial has read of the report. The parameter withheld is why days are kept out of the store.
+// addDay adds what the trial has read of the report. The argument withheld is the reason why days are kept out of the
+// store; nil: none are.
 func (t *Trial) addDay(j Job, d *copiedDay, withheld error) {
 	t.Day = triedDay{Step: d.step, Tried: true, Stored: d.isStaged && t.Run.Published}
 	switch {

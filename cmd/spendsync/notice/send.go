@@ -28,7 +28,7 @@ func send(ctx context.Context, method string, to *url.URL, body []byte) error {
 		last = sendOnce(ctx, client, method, to, body)
 		return struct{}{}, last
 	}, backoff.WithBackOff(pause), backoff.WithMaxTries(3))
-	if err != nil && last != nil { // after a timeout, too, return the error that names the receiver
+	if err != nil && last != nil { // even if ctx has ended, return the error of the last attempt: it names the receiver
 		return last
 	}
 	return err

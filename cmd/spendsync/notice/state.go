@@ -15,7 +15,7 @@ type Finding struct {
 	Kind     string `json:"kind"`     // the part before "_" is a word of SPENDSYNC_NOTIFY
 	Place    string `json:"place"`    // the campaign, source or other object with the problem
 	Since    string `json:"since"`    // first day of the problem in Chicago; "": not known
-	Begins   bool   `json:"-"`        // false: too weak for a new report, but a reported finding goes on
+	Begins   bool   `json:"-"`        // if false, too weak to be reported newly; an open finding stays open
 	Happened string `json:"happened"` // a sentence without the final period
 	Do       string `json:"do"`
 }
@@ -31,7 +31,7 @@ func (f Finding) Group() string {
 type temper struct {
 	runs    int           // in how many consecutive runs a finding must occur
 	absence time.Duration // how long a finding must be absent
-	event   bool          // the findings are events: their end is not reported
+	event   bool          // whether the findings are events, whose end is not reported
 }
 
 // tempers has the groups of findings whose start or end is not reported at once, or whose end is never reported. Failed
@@ -142,7 +142,7 @@ func (s *state) keepOpen(o open, r Run) {
 	s.Open = append(s.Open, o)
 }
 
-// say adds a message for every receiver. The parameter what is Begins or Over.
+// say adds a message for every receiver about the start (Begins) or the end (Over) of a finding.
 func (s *state) say(o open, what string, r Run) {
 	for to := range s.Waiting {
 		s.Waiting[to] = append(s.Waiting[to], Message{ID: o.ID, State: what, Finding: o.Finding, At: r.At,

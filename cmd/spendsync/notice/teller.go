@@ -62,7 +62,7 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 
 // deliver sends the stored messages. Each receiver gets them in order. The state is stored after every request.
 func (t *Teller) deliver(ctx context.Context, all map[string][]Message, write func() error) error {
-	var mu sync.Mutex // guards the map all and the file with the state
+	var mu sync.Mutex // guards the messages of all receivers, and the state's file
 	errs := make([]error, len(t.Receivers))
 	var g sync.WaitGroup
 	before := maps.Clone(all)
