@@ -62,9 +62,9 @@ func (n *keyNotice) note(h http.Header) {
 	}
 }
 
-// KeyNotice returns when the API key expires, and the service's warning about the expiry; both come from the headers of
-// replies. The warning is empty if the latest reply with such a header has none; expiresAt is zero if no reply stated a
-// readable time. ok is false if no reply has stated a time or a warning yet.
+// KeyNotice returns when the API key expires, and the service's warning about the expiry. Headers of replies state
+// both. The result expiresAt is zero if no reply has stated a readable time. The warning is empty if the latest reply
+// with one of the two headers has no warning. ok is false if no reply has had such a header yet.
 func (c *Client) KeyNotice() (expiresAt time.Time, warning string, ok bool) {
 	c.notice.mu.Lock()
 	defer c.notice.mu.Unlock()

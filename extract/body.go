@@ -57,8 +57,8 @@ func (m *memory) acquireAll(ctx context.Context) error {
 	return err
 }
 
-// acquire waits for n more bytes. A reply that already holds memory waits only if the counter waiting is zero;
-// otherwise acquire returns errCrowded, because two replies that hold memory could wait for each other forever.
+// acquire waits for n more bytes. If this reply already holds memory and another reply waits (m.budget.waiting > 0),
+// acquire does not wait but returns errCrowded, because two replies that hold memory could wait for each other forever.
 func (m *memory) acquire(ctx context.Context, n int64) error {
 	if m.alone || m.budget.free.TryAcquire(n) {
 		m.held += n
@@ -90,9 +90,9 @@ func (m *memory) release() {
 	*m = memory{budget: m.budget}
 }
 
-// readAll reads r to its end and returns the body and its length in bytes. It reads into the memory of the slice room.
-// If the body does not fit, readAll allocates further parts of at most [largestPart] bytes. A body of more bytes than
-// the parameter most allows is errTooLarge.
+// readAll reads r to its end and returns the body and its length in bytes. The body is stored in the slice `room` if it
+// fits there. If not, readAll allocates further parts of at most [largestPart] bytes. The error is errTooLarge if the
+// body has more than `most` bytes.
 func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int64) (body []byte, n int64, err error) {
 	r = io.LimitReader(r, most+1)
 	var parts [][]byte
@@ -123,9 +123,9 @@ func (m *memory) readAll(ctx context.Context, r io.Reader, room []byte, most int
 	}
 }
 
-// readBody returns the complete decompressed body of a reply, and the number of bytes that were received. It reads into
-// the memory of the slice room if the body fits there. The parameter most is the largest number of decompressed bytes,
-// so a compression bomb does no harm.
+// readBody returns the complete decompressed body of a reply, and the number of bytes that were received. The body is
+// stored in the slice `room` if it fits there. The decompressed body may not exceed the limit `most`, so a compression
+// bomb does no harm.
 func (m *memory) readBody(ctx context.Context, resp *http.Response, room []byte, most int64) (body []byte, n int64,
 	err error) {
 	if n := resp.ContentLength; n > 0 && n <= most && int64(cap(room)) < n+bytes.MinRead {

@@ -10,10 +10,10 @@ import (
 //
 // A failed request uses up the budget: its own duration counts, and so does the wait until it is sent again. Time in
 // which several requests wait counts once. If a request is answered at a later attempt, the budget is full again. Once
-// the budget is used up, failed requests are not repeated. If no request is answered for a further time (the field
-// silent), the client stops sending. So a service that is down costs at most the budget plus that time, and a service
-// that answers some requests costs little more than one budget. A day that always fails does not hold up the other
-// days.
+// the budget is used up, failed requests are not repeated. If no request is answered for a further time, the duration
+// in b.silent, the client stops sending. So a service that is down costs at most the budget plus that duration. A
+// service that answers some requests costs little more than one budget. A day that always fails does not hold up the
+// other days.
 type breaker struct {
 	budget time.Duration
 	// After the budget is used up, the client stops sending if no request is answered for this long.
@@ -22,10 +22,10 @@ type breaker struct {
 	mu      sync.Mutex
 	resume  time.Time     // no request is sent before this time, because the service asked for a pause
 	spent   time.Duration // time waited since the budget was last full
-	counted time.Time     // the field spent includes the waits before this time
+	counted time.Time     // waits before this time are already part of spent
 }
 
-// waited adds the time since the given instant to the used part of the budget.
+// waited adds the time since the given instant to the used part of the budget, except time that was already added.
 func (b *breaker) waited(since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +57,7 @@ func (b *breaker) useUp() {
 }
 
 // left returns how much longer a request may wait: the rest of the budget. A request that was never sent may wait
-// longer, by the time in the field silent.
+// longer, by b.silent.
 func (b *breaker) left(wasSent bool) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

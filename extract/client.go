@@ -38,8 +38,8 @@ type Options struct {
 	// Authorize sets the Authorization header. It is never called at the same
 	// time as Reload.
 	Authorize func(*http.Request)
-	// Beside returns the Authorization header that the client for the service's other API (report or advertiser) sends.
-	// These credentials, too, are removed from replies. Beside may be nil.
+	// Beside returns the Authorization header for the service's other API (report or advertiser). The credentials in
+	// that header are removed from replies, too. Beside may be nil.
 	Beside func() string
 	// Reload is called after a 401. It reads the credentials again and reports whether they changed; if so, the request
 	// is sent once more. Reload may be nil.
@@ -91,7 +91,7 @@ type Client struct {
 	warned      atomic.Bool             // whether the log has a warning about retries
 
 	isAnswered atomic.Bool // whether a reply was accepted
-	isUntried  atomic.Bool // whether nothing shows that the base URL has ever worked
+	isUntried  atomic.Bool // whether no earlier run has used the base URL successfully
 
 	requests, retries, bytes, throttled atomic.Int64
 }
@@ -203,13 +203,13 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	return u, nil
 }
 
-// credentials are shared by concurrent requests. The service may refuse any of these requests first, which makes the
-// client read the credentials again.
+// credentials are shared by concurrent requests. The first request that the service refuses makes the client read the
+// credentials again.
 type credentials struct {
 	mu      sync.RWMutex
 	version int
-	// The version of the credentials that the service last accepted, plus 1; 0: none was accepted, or it was refused
-	// since.
+	// The version of the credentials that the service last accepted, plus 1. It is 0 if no version was accepted, or if
+	// the last accepted version has been refused since.
 	good      int
 	authorize func(*http.Request)
 	reload    func() bool
@@ -265,13 +265,13 @@ type question struct {
 	query  url.Values
 	accept func(body []byte) error // decodes the body; its error is a *replyError
 	// room is memory for the body, which the next read may overwrite. So the function accept must copy every part of
-	// the body that it keeps, also the parts that an error quotes.
+	// the body that it keeps, including the parts that an error quotes.
 	room  []byte
 	about subject
 }
 
-// send sends one request and reads its whole reply within a timeout. The result keys is the version of the credentials
-// on the request.
+// send sends one request and reads its whole reply within a timeout. The second result is the version of the
+// credentials that the request carried.
 func (c *Client) send(ctx context.Context, q question, timeout time.Duration, m *memory) (body []byte, keys int,
 	f *failure) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -329,7 +329,7 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 	}
 	r.body, _ = hidden.Reply(r.body)
 	if j := judge(q.about, q.query, r); j.verdict != accepted {
-		r.body = []byte(hidden.Hide(string(r.body))) // a failure quotes parts of the body
+		r.body = []byte(hidden.Hide(string(r.body))) // because a failure quotes parts of the body
 		return nil, j.failure(q.about, r)
 	}
 	err = q.accept(r.body)
@@ -337,8 +337,8 @@ func (c *Client) exchange(req *http.Request, q question, timeout time.Duration, 
 		return r.body, nil
 	}
 	if clean := hidden.Hide(string(r.body)); clean != string(r.body) {
-		// The decoder's error quotes the reply, and may have cut a secret in two, which would not be found any more. So
-		// remove the secrets and decode the reply again.
+		// The decoder's error quotes the reply. The quotation may end within a secret, and part of a secret would not
+		// be found. So remove the secrets from the whole reply and decode it again.
 		r.body = []byte(clean)
 		if err = q.accept(r.body); err == nil {
 			err = contractf("the reply repeats the credentials")

@@ -30,7 +30,7 @@ const (
 // way. A text is never refused: invalid UTF-8 and half a surrogate pair become U+FFFD. The caller refuses rows that are
 // not objects. Unknown keys are recorded. A reply with a key that states an error is refused.
 //
-// The returned rows are stored in the memory of the slice room, if they fit.
+// The returned rows are stored in the slice `room`, if they fit there.
 func decodeAnswer[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
 	a, err := decodeTokens(body, room, form)
 	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
@@ -47,7 +47,7 @@ type rowForm[T any] struct {
 	place   func(row *T, column string) *Value // nil for a column that the row does not have
 }
 
-// rowJSON is passed to rowForm.place in place of a column's name, for the field that holds the JSON of the entire row.
+// rowJSON, given to rowForm.place as a column's name, asks for the field that holds the JSON of the entire row.
 const rowJSON = ""
 
 func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], error) {
@@ -69,7 +69,7 @@ func decodeTokens[T any](body []byte, room []T, form rowForm[T]) (pageReply[T], 
 // replacement takes the place of bytes that are not UTF-8.
 const replacement = "\uFFFD"
 
-// answerOf decodes the reply. It stores the rows in the memory of the slice room, if they fit.
+// answerOf decodes the reply. It stores the rows in the slice `room`, if they fit there.
 func answerOf[T any](d *decoder, room []T, form rowForm[T]) (a pageReply[T], err error) {
 	if err := d.isObject(); err != nil {
 		return a, err
@@ -161,7 +161,7 @@ func (a *pageReply[T]) part(d *decoder, room []T, form rowForm[T], name []byte) 
 }
 
 // unnamedPart records a key of a reply, or of its pagination, that the description does not name. If the key states an
-// error, or that the rows are incomplete, the reply is refused with all its rows. If the key states that more rows
+// error, or states that rows are missing, the reply is refused with all its rows. If the key states that more rows
 // follow, the page is not the last.
 func (d *decoder) unnamedPart(s *service.Service, prefix string, name []byte) error {
 	if !d.recorded[prefix+string(name)] {
@@ -192,7 +192,7 @@ func lacksPart(part, line string, keys []string) error {
 		"SPENDSYNC_SERVICE_FILE", part, Keys(fields), line)
 }
 
-// rowsOf decodes the rows into the slice room, or into a new slice if they do not fit there. So no row costs an
+// rowsOf decodes the rows into the slice `room`, or into a new slice if they do not fit there. So no row needs an
 // allocation of its own.
 func rowsOf[T any](d *decoder, room []T, form rowForm[T]) ([]T, error) {
 	// Every row has an opening brace, and texts may have more, so the number of braces is an upper bound for the number

@@ -22,7 +22,7 @@ type decoder struct {
 	unknown    []UnknownKey
 	recorded   map[string]bool // paths in unknown
 	notObjects []int           // numbers (from 1) of the rows that are not JSON objects
-	failure    string          // the error that the reply states; empty: none
+	failure    string          // the error that the reply states; empty: it states no error
 	more       bool            // whether the reply states that more rows follow
 }
 
@@ -63,8 +63,8 @@ func (d *decoder) object(member func(name []byte) error) error {
 	}
 }
 
-// array reads a JSON array. It calls the function element for each element, which must read that element. name is the
-// array's name in errors.
+// array reads a JSON array. For each element it calls the function element, which must read that element. Errors call
+// the array by the given name.
 func (d *decoder) array(name string, element func() error) error {
 	if kind := d.PeekKind(); kind != '[' && kind != jsontext.KindInvalid {
 		return contractf("%s is of type %s, not an array", name, kindName(kind))
@@ -106,8 +106,8 @@ func (d *decoder) columns() ([]string, error) {
 }
 
 // pagination reads the position of the page among all pages. A number that is missing, negative or not whole becomes
-// -1, for which [pageWalk] refuses the page. If the value is not an object, the page counts as a page without
-// pagination.
+// -1, and [pageWalk] refuses a page with such a number. If the value is not an object, the page counts as a page
+// without pagination.
 func (d *decoder) pagination(s *service.Service) (*pagination, error) {
 	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		if kind != 'n' {
@@ -164,7 +164,7 @@ func (d *decoder) currency(s *service.Service, key string) error {
 }
 
 // OtherCurrency returns v as printable JSON if v names another currency than the one that spendsync stores
-// (currency.code in the service file). Otherwise it returns "", also if v is no text.
+// (currency.code in the service file). Otherwise, or if v is not a text, it returns "".
 func OtherCurrency(s *service.Service, v Value) string {
 	code, _ := v.Text()
 	if code = strings.TrimSpace(code); code == "" || strings.EqualFold(code, s.Text("currency.code")) {

@@ -34,7 +34,7 @@ type ReadError struct {
 	Attempts  int    // requests sent for this read
 	Err       error  // ErrAuth, ErrUnavailable, ErrPage, ErrContract, ErrUnreachable or ErrNotFound
 	Reply     []byte // the refused JSON; nil: none
-	Refusal   []byte // the body of a reply with status 400 to 499, without credentials; nil: none
+	Refusal   []byte // the body of a reply with status 400 to 499, without credentials; nil: no such reply
 	Interface string // [Options.Name] of the client
 	Cause     error  // a network error, if no reply came; may quote the URL, so print Reason instead
 
@@ -82,7 +82,7 @@ func (e *ReadError) DoubtsURL() bool {
 type UnprovenError struct {
 	What   string // what the walk read, for example "spend 2026-03-08"
 	Reason string // for example "total changed from 812 to 811"
-	Reply  []byte // the page that shows the reason; nil: no single page does
+	Reply  []byte // the page that shows the reason; nil: no single page shows it
 }
 
 // Error returns what the walk read, and why it is unproven.

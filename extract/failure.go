@@ -61,7 +61,7 @@ func unanswered(c *Client, req *http.Request, err error, timeout time.Duration) 
 	return f
 }
 
-// failure turns the judgment on a reply that was not accepted into a failure.
+// failure returns the failure of a request whose reply was judged and not accepted.
 func (j judgment) failure(about subject, r received) *failure {
 	end := ends[j.verdict]
 	f := &failure{
@@ -104,8 +104,8 @@ func unread(r received, err error) *failure {
 	return f.showing(r, ok && e.notJSON)
 }
 
-// showing appends the beginning of a reply that is not JSON to the reason. It omits a reply of null, because the reason
-// names the null already.
+// showing completes the reason of a failure: if the reply is not JSON, it appends the reply's content encoding and its
+// beginning. A reply that is just null is not appended, because the reason already mentions it.
 func (f *failure) showing(r received, notJSON bool) *failure {
 	if encoding := r.header.Get("Content-Encoding"); notJSON && encoding != "" {
 		f.reason += ", content-encoding " + quote([]byte(encoding), 40)

@@ -77,8 +77,8 @@ type judgment struct {
 	verdict
 	asksToWait bool
 	pause      time.Duration // the pause that the reply asks for
-	says       string        // the error that the body states; empty: none
-	names      string        // the parameter or column that a refusal complains about; empty: none
+	says       string        // the error that the body states; empty: it states no error
+	names      string        // the parameter or column that a refusal complains about; empty: it names none
 }
 
 // judge classifies a reply by its status, its headers and its body. It does not decode the rows or entities, so the
@@ -153,9 +153,9 @@ var sizeWords = regexp.MustCompile(`(?i)page[ _-]?size|per[ _-]?page|too (large|
 // isLimit reports whether a text of the service is about a temporary limit.
 func isLimit(text string) bool { return limitWords.MatchString(text) && !sizeWords.MatchString(text) }
 
-// named returns the requested parameter or column that the error text of a refusal mentions; empty: none. The column
-// date never counts, because errors about a range of days mention it. HTML does not come from the service itself, so
-// words in HTML do not count either.
+// named returns the requested parameter or column that the error text of a refusal mentions, or "" if the text mentions
+// none. The column date never counts, because errors about a range of days mention it. HTML does not come from the
+// service itself, so words in HTML do not count either.
 func named(asked url.Values, text string) string {
 	if isPage([]byte(text)) {
 		return ""
@@ -183,7 +183,7 @@ func beginsJSON(body []byte) bool {
 
 // statedError is the error code and message in the body of a reply.
 type statedError struct {
-	code string // the error's code, in the form of the service's description; empty: none
+	code string // the error's code, in the form of the service's description; empty: the error has no such code
 	text string // the message, or else the entire error; empty: the body states no error
 }
 
@@ -201,7 +201,7 @@ func errorIn(body []byte, status int) (e statedError) {
 		return e
 	}
 	fields, ok := Value(bytes.TrimSpace(body)).Object()
-	if status < 400 && !ok { // with an error status, the body may be cut off: the members before the cut are enough
+	if status < 400 && !ok { // the body of an error may be cut off: the members before the cut are enough
 		return e
 	}
 	for _, key := range []string{"error", "errors"} {

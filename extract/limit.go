@@ -25,7 +25,7 @@ type limiter struct {
 	moved chan struct{}
 
 	log  *slog.Logger
-	told time.Time // when the log last got a line about a wait; only the holder of turn may use it
+	told time.Time // when a wait was last logged; only the request that holds the place in turn may use this field
 
 	mu    sync.Mutex
 	open  int         // requests not yet ended
@@ -56,7 +56,7 @@ func (l *limiter) acquire(ctx context.Context) error {
 		if ok {
 			return nil
 		}
-		var timer <-chan time.Time // nil: all counted requests are still open, so the time is unknown
+		var timer <-chan time.Time // stays nil if all counted requests are still open, because the time is then unknown
 		if !room.IsZero() {
 			wait := time.Until(room)
 			timer = time.After(wait)
@@ -74,8 +74,8 @@ func (l *limiter) acquire(ctx context.Context) error {
 	}
 }
 
-// tryAcquire counts one more request as open if the limit allows it. If not, the result room is the time at which the
-// next request will be allowed; zero: unknown.
+// tryAcquire counts one more request as open if the limit allows it. If not, it returns the time at which the next
+// request will be allowed, or zero if that is unknown.
 func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,8 +85,8 @@ func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	return room, ok
 }
 
-// room reports whether the limit allows one more request now. If not, the result at is the time at which it will; zero:
-// unknown, because all counted requests are still open. mu must be locked.
+// room reports whether the limit allows one more request now. If not, it returns the time at which the limit will allow
+// one. That time is zero (unknown) if all counted requests are still open. The mutex l.mu must be locked.
 func (l *limiter) room(now time.Time) (at time.Time, ok bool) {
 	old := 0
 	for old < len(l.ended) && now.Sub(l.ended[old]) >= limitWindow {
@@ -114,7 +114,7 @@ func (l *limiter) waitsUntil() time.Time {
 	return at
 }
 
-// release ends a request that acquire allowed. sent is false if the request was not sent after all; then it does not
+// release ends a request that acquire allowed. If the request was not sent after all (sent is false), it does not
 // count.
 func (l *limiter) release(sent bool) {
 	if l == nil {

@@ -60,7 +60,7 @@ type lister struct {
 type passage struct {
 	entities []Entity
 	seen     map[string]bool
-	total    int64  // the total that the latest page states; -1: none
+	total    int64  // the total that the latest page states; -1: it states none
 	refused  string // the first unrecognized entry, and the reason
 	end      walkResult
 	why      string
@@ -88,9 +88,9 @@ func (l *lister) list(ctx context.Context) (Listing, error) {
 	return Listing{Entities: p.entities, Complete: p.end == complete, Why: p.why}, nil
 }
 
-// byStatus reads the list one status at a time. It adds the entries to the incomplete result of a walk over all
-// statuses, which is the parameter all. If the service states the total of the whole list, the number of entries is
-// compared with it.
+// byStatus reads the list one status at a time. The parameter all is the incomplete result of a walk over all statuses;
+// byStatus adds the entries to it. If the service states the total of the whole list, the number of entries is compared
+// with it.
 func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	whys := []string{}
 	for _, status := range l.statuses {
@@ -176,11 +176,11 @@ func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 	return true
 }
 
-// next returns the offset of the next page, and the ID of the entry that the next page must repeat; empty: any entry
-// will do.
+// next returns the offset of the next page, and the ID of the entry that the next page must repeat. The ID is empty if
+// the next page need not repeat an entry.
 func (part listPage) next(offset int) (next int, last string) {
 	switch n := part.shown; {
-	case n == 1: // an offset that advances by n-1 = 0 would not change, so the next page does not overlap this page
+	case n == 1: // the offset must advance, and n-1 is 0, so the next page does not overlap this page
 		return min(offset+1, maxOffset), ""
 	case part.refused != "": // the last entry may be the unrecognized one
 		return min(offset+n-1, maxOffset), ""

@@ -13,12 +13,12 @@ import (
 	"spendsync/extract/service"
 )
 
-// Page is one page of a walk. Its Items and Raw are valid until the next page is requested, which overwrites them. Copy
-// everything that must live longer, down to each [Value].
+// Page is one page of a walk. The next page overwrites its Items and Raw, so copy everything that is needed longer,
+// down to each [Value].
 type Page[T any] struct {
 	Number     int
 	Total      int64        // the stated number of rows on all pages; -1: no number is stated
-	Items      []T          // their values are slices of Raw, or of a copy in which invalid UTF-8 was replaced
+	Items      []T          // their values are slices of Raw or, if Raw is not valid UTF-8, of a corrected copy
 	Raw        []byte       // the reply's body as received, decompressed
 	Unknown    []UnknownKey // keys that the description does not name, each once
 	NotObjects []int        // numbers (from 1) of the rows that are not JSON objects; their items are empty
@@ -38,7 +38,7 @@ type paged[T any] struct {
 	size  int        // rows per page
 	// service is the description of the replies; nil: the embedded description.
 	service *service.Service
-	// decode decodes a reply. It may store the rows in the memory of the slice room.
+	// decode decodes a reply. It may store the rows in the slice `room`.
 	decode func(body []byte, room []T) (pageReply[T], error)
 }
 
@@ -61,8 +61,8 @@ type room[T any] struct {
 // pagination is the position of a page among all pages.
 type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 
-// pages requests the pages of q, up to the last page according to the replies. It stores in the variable seen what the
-// replies state about their completeness. The iteration ends after an error.
+// pages requests the pages of q, up to the last page according to the replies. What the replies state about their
+// completeness is stored in *seen. The iteration ends after an error.
 func pages[T any](ctx context.Context, c *Client, q paged[T], seen *Evidence) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		var r room[T]
@@ -164,7 +164,7 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, to *room
 
 func pageName(what string, n int) string { return what + " page " + strconv.Itoa(n) }
 
-// count returns a number and a noun for a message: "1 row", "2 rows". one is the noun in the singular.
+// count returns a number and a noun for a message: "1 row", "2 rows". It takes the noun in the singular.
 func count(n int64, one string) string {
 	if n == 1 {
 		return "1 " + one

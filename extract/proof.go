@@ -17,8 +17,7 @@ const (
 type Evidence struct {
 	Rows  int64 // number of rows on all pages
 	Total int64 // the number of rows that the pages state; -1: there is no pagination
-	// Full means that there is no pagination, and that the reply has as many rows as a page may have, so that more rows
-	// may exist.
+	// Full means that more rows may exist: the reply has no pagination, and as many rows as a page may have.
 	Full bool
 	// Against is the first contradiction: a total that changes, a number of pages that does not fit the total, an empty
 	// page before the last, or a last page that states that more rows follow. Empty: there is none.
@@ -53,7 +52,7 @@ func (w *pageWalk[T]) add(n int, a *pageReply[T]) error {
 	switch {
 	case w.seen.Rows+rows > maxRows || n >= maxPages:
 		return w.contract(n, "no end after %d rows on %d pages", w.seen.Rows+rows, n)
-	case n > 1 && int64(n) > w.last && w.hasAll(a.items): // the page after the last is empty or repeats the last
+	case n > 1 && int64(n) > w.last && w.hasAll(a.items): // a page after the last page is empty, or repeats its rows
 		w.done, w.isRepeat = true, rows > 0
 		return nil
 	case g == nil:
@@ -106,8 +105,8 @@ func (w *pageWalk[T]) rememberLast(items []T) {
 	}
 }
 
-// hold records a contradiction within the pagination of a page, or between it and the page's rows, or between it and
-// the total of the previous pages.
+// hold records a contradiction within the pagination of a page. It also compares the pagination with the number of the
+// page's rows, and with the total of the previous pages.
 func (w *pageWalk[T]) hold(n int, rows int64, g *pagination) {
 	if rows > g.pageSize {
 		w.against("page %d: %s, and its page_size is %d", n, count(rows, "row"), g.pageSize)

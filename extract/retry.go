@@ -47,7 +47,7 @@ func (c *Client) read(ctx context.Context, q question) ([]byte, error) {
 		c.limit.release(true)
 		if f == nil {
 			took := time.Since(sent)
-			if took > time.Duration(c.timeout.Load()) { // allow later answers even more time
+			if took > time.Duration(c.timeout.Load()) { // give later answers twice the time of this one
 				c.timeout.Store(int64(2 * took))
 			}
 			c.isAnswered.Store(true)
@@ -94,7 +94,7 @@ type reading struct {
 	renewed  bool                   // whether the credentials were read again
 	memory   memory                 // memory that holds the reply being read
 
-	longer time.Duration // timeout of the next request, after a request that timed out
+	longer time.Duration // twice the timeout of the latest request that timed out; 0: none did
 }
 
 // newBackOff returns a backoff with full jitter. The library randomizes around an interval, so the interval is half of
@@ -107,7 +107,7 @@ func newBackOff() *backoff.ExponentialBackOff {
 	return b
 }
 
-// acquire waits until a request may be sent: for a pause that the service asked for, and for the limit per minute. The
+// acquire waits until a request may be sent: until the service's pause is over, and the limit per minute allows it. The
 // caller must call limit.release once for each acquire without an error. Waiting for our own limit is not charged to
 // the retry budget, because the service did not fail.
 func (r *reading) acquire(ctx context.Context) error {

@@ -143,7 +143,7 @@ func (r resource) array(doc Value) ([]Value, error) {
 		return all[0].values, nil
 	case len(filled) == 1:
 		return filled[0].values, nil
-	case len(all) == 0: // the error names deeper arrays: they are used only if the service file names one
+	case len(all) == 0: // list the deeper arrays in the error; they are not used unless a line names one
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
 			inner, _ := fields[key].Object()
 			all = append(all, arraysOfObjects(key+".", inner)...)
@@ -188,7 +188,8 @@ func keysOfLevels(outer map[string]Value) map[string]Value {
 }
 
 // byID returns a resource that recognizes a campaign or a creative by its ID. The lines ids.campaign and ids.creative
-// of the service file name the key of the ID. If want is not empty, only the entity with this ID is recognized.
+// of the service file name the key of the ID. If the parameter want is an ID, only the entity with that ID is
+// recognized.
 func byID(s *service.Service, kind, want string) resource {
 	line := "ids." + kind
 	return resource{service: s, name: kind, plural: kind + "s", line: line,

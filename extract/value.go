@@ -13,9 +13,9 @@ import (
 )
 
 // Value is a JSON value as received, quotes and escapes included. A Value is nil if the key was absent, which differs
-// from null. It is a slice of the Raw of its [Entity], or of its [Page], which the next page overwrites: copy values
-// that must live longer. A Value is valid UTF-8: invalid bytes of a reply are replaced by U+FFFD. It may contain an
-// escape of half a surrogate pair, for example \ud83d, which becomes U+FFFD in its text.
+// from null. A Value of an [Entity] is a slice of Entity.Raw. A Value of a [Page] is overwritten by the next page, so
+// copy it if it is needed longer. A Value is valid UTF-8: invalid bytes of a reply are replaced by U+FFFD. It may
+// contain an escape of half a surrogate pair, for example \ud83d, which becomes U+FFFD in its text.
 type Value []byte
 
 // Null reports whether the value is absent or null.
@@ -182,14 +182,14 @@ func Keys(fields map[string]Value) string {
 	return strings.Join(names, ", ") + more
 }
 
-// A Value that joins several different values of one key of a row begins with the text twice. Valid JSON cannot begin
-// with this text.
+// If a row has a key several times with different values, these are joined into one Value with this prefix. Valid JSON
+// cannot begin with it.
 const twice = "twice: "
 
 // IsTwice reports whether a row has the key several times, with different values.
 func (v Value) IsTwice() bool { return bytes.HasPrefix(v, []byte(twice)) }
 
-// Type returns the JSON type of the value, in words; "twice" if the row has the key several times.
+// Type returns the JSON type of the value, in words; "twice" if [Value.IsTwice].
 func (v Value) Type() string {
 	switch {
 	case len(v) == 0:

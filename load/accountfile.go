@@ -13,7 +13,7 @@ import (
 func (n *warehouse) addAccountFiles(ctx context.Context) error {
 	several := len(n.next.AccountNames()) > 1
 	if several && n.base != nil && len(n.base.AccountNames()) < 2 {
-		if err := n.loadAll(); err != nil { // the account that was alone so far needs its own file now
+		if err := n.loadAll(); err != nil { // the account that was the only one until now needs a file of its own
 			return err
 		}
 	}

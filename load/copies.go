@@ -15,7 +15,7 @@ import (
 // copies writes Parquet files with the rows of ops.day_coverage and ops.run, see [schema.Copies].
 type copies struct {
 	n       *generation
-	rewrite bool // rewrite every file, even if the base has the same content
+	rewrite bool // whether every file is rewritten, even if the base has the same content
 }
 
 // add writes the coverage files of all accounts that the generation may change, and adds the given runs to the files of

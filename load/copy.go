@@ -290,8 +290,9 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 	return nil
 }
 
-// unwanted returns the files to remove: the existing files of the former generation, except the paths in the map keep,
-// and copy.json if a copy for readers becomes a store. Files that are not in the former generation are left alone.
+// unwanted returns the files to remove. These are the existing files of the former generation whose paths are not in
+// the map keep. If a copy for readers becomes a store, copy.json is removed too. Files that are not in the former
+// generation are left alone.
 func (c *Copy) unwanted(keep map[string]bool) (paths []string, err error) {
 	if c.store && c.mark {
 		paths = append(paths, copyName)
@@ -330,7 +331,7 @@ func (c *Copy) putMark() error {
 	return err
 }
 
-// DropStaged removes the files in the staging area that an earlier attempt has left, except the wanted files.
+// DropStaged removes the files that an earlier attempt has left in the staging area. It keeps the wanted files.
 func (c *Copy) DropStaged(wanted []SnapshotFile) error {
 	keep := map[string]bool{}
 	for _, f := range wanted {

@@ -36,7 +36,7 @@ type StagedDay struct {
 	StagedChange
 	Changed bool // whether the rows differ from the stored rows
 	Diff    history.Diff
-	Lost    history.Lacks // number of stored rows whose count is NULL in the new read, for each count
+	Lost    history.Lacks // for each count: number of stored rows that have the count, while the new read has NULL
 }
 
 // Stage stages a proven day. It always stages the day's coverage. It stages the rows if they differ from the stored

@@ -12,7 +12,7 @@ import (
 type generation struct {
 	store *Store
 	area  *Area
-	base  *manifest.Manifest // the published generation; nil: there is none yet
+	base  *manifest.Manifest // the published generation; nil if nothing is published yet
 	head  manifest.Head
 	next  *manifest.Manifest
 	files *filing
@@ -21,7 +21,7 @@ type generation struct {
 	repair       bool // whether all derived files are rebuilt
 
 	lines   []lines
-	newRows manifest.LedgerRows // ledger lines that are not in the base's DuckDB file yet
+	newRows manifest.LedgerRows // ledger lines that the base's DuckDB file does not have
 }
 
 // newGeneration begins the generation after the published one. The published generation may be newer than s.base,

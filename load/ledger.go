@@ -13,17 +13,17 @@ import (
 	"spendsync/schema"
 )
 
-// AppendRun records a run in the ledger after a failure: the run published nothing, or it failed after it had published
-// the generation that the record names. If the ledger has several lines of a run, the last one counts. The next
+// AppendRun records a failed run in the ledger. Either the run published nothing, or it failed after it had published
+// the generation that its record names. If the ledger has several lines of a run, the last one counts. The next
 // published generation shows the run in ops.run.
 func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Runs: []schema.Run{run}, Steps: steps})
 	if err != nil {
 		return err
 	}
-	// If the commit of this run has started or finished, the generation of that commit has a ledger that already
-	// records the run, so nothing is added. But if the record names the published generation, a step after the commit
-	// has failed, and the record is added.
+	// A commit of this run also publishes a ledger that records the run. So if such a commit has started or finished,
+	// nothing is added. The exception is a record that names the published generation: then a step after the commit has
+	// failed, and the record is added.
 	if r, err := commit.Read(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
@@ -67,8 +67,8 @@ func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
 }
 
 // readLedgers reads the lines that failed runs have added to the account's ledgers since the base was published, and
-// adds the lost days that those runs reported. It hashes only files that have grown. It removes the lasting facts from
-// ledgers that version 11 of the tables wrote, see [manifest.LastingFacts].
+// adds the lost days that those runs reported. It hashes only files that have grown. The ledgers of version 11 of the
+// tables also contain lasting facts, see [manifest.LastingFacts]; readLedgers removes these.
 func (n *generation) readLedgers() error {
 	account, disk, dir := n.next.Accounts[n.store.account], n.store.opts.disk, n.store.dir
 	paths, err := manifest.LedgerFiles(disk, dir, n.store.account)
@@ -121,8 +121,8 @@ func (n *generation) readLedgers() error {
 	return nil
 }
 
-// rewriteLedger stages a ledger file of version 11 of the tables without its lasting facts. It returns the refused rows
-// in the ledger, but only those of days that still lack rows or values.
+// rewriteLedger stages a copy of a ledger file, without the lasting facts that version 11 of the tables kept there. It
+// returns the refused rows in the ledger, but only those of days that still lack rows or values.
 func (n *generation) rewriteLedger(account *manifest.Account, path string) (refused []schema.RefusedRow, err error) {
 	disk := n.store.opts.disk
 	byDay, err := manifest.EventsOf(disk, n.store.dir, path, n.area.path(path))
@@ -146,8 +146,8 @@ func (n *generation) rewriteLedger(account *manifest.Account, path string) (refu
 	return refused, nil
 }
 
-// addLedger stages the ledger file with the record of the run added. The file is published together with the generation
-// that the record names.
+// addLedger adds the record of the run to the ledger file, and stages the file. It is published together with the
+// generation that the record names.
 func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	rows := manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps}
 	lines, err := manifest.EncodeLedger(rows)

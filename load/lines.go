@@ -19,7 +19,7 @@ import (
 // merged into the file of their day. A new row replaces a stored row with the same key.
 type lines struct {
 	table *schema.Table
-	day   schema.Date // the rows are merged into the file of this day
+	day   schema.Date // day of the file into which the rows are merged
 	file  string      // the private file
 	rows  int64
 }

@@ -92,8 +92,8 @@ func (m *models) fail(v duck.View) {
 	}
 }
 
-// make creates a view if the file lacks the current views. Of a table it computes only the partitions with changed
-// inputs.
+// make makes a model if necessary. It creates a view only if the file lacks the current views. For a table, it computes
+// only the partitions with changed inputs.
 func (m *models) make(ctx context.Context, v duck.View) error {
 	if !v.IsTable {
 		if m.newViews || m.fromNothing {
@@ -149,7 +149,7 @@ func (m *models) record(ctx context.Context, v duck.View) error {
 type modelPartition struct {
 	name    duck.ModelPartition
 	account string
-	month   schema.Date // 0: all months
+	month   schema.Date // 0 for all months
 	where   string
 }
 
@@ -194,7 +194,7 @@ func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 func (m *models) addCoverage(h hash.Hash, text, account string) {
 	if _, ok := m.days[account]; !ok {
 		var rows []map[string]json.RawMessage
-		b, _ := json.Marshal(m.next.Coverage(account)) // plain values: neither this call nor the next can fail
+		b, _ := json.Marshal(m.next.Coverage(account)) // the rows have plain values, so neither call can fail
 		_ = json.Unmarshal(b, &rows)
 		m.days[account] = rows
 	}
@@ -219,7 +219,8 @@ func (m *models) addInput(h hash.Hash, reader duck.View, name, account string, m
 		for _, owner := range []string{"", account} {
 			fmt.Fprintln(h, m.content(duck.ModelPartition{Model: name, Account: owner}))
 		}
-		if v.ByMonth { // the loop adds no hash of a month; months are computed from the days' files
+		// The loop finds no hash of a monthly partition. Such a partition is computed from the files of days.
+		if v.ByMonth {
 			m.addFiles(h, schema.SpendDaily.Name, account, month)
 		}
 	case isModel:

@@ -19,9 +19,10 @@ func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 	return stageOps(n.area, schema.Coverage, coverage, n.whoseRows())
 }
 
-// opsLoads stages the tables of schema ops, except the coverage, from the manifest and the ledger. The rows of lasting
-// facts and of changed files are replaced. Runs and steps are appended. If the DuckDB file is built from nothing, all
-// runs and steps are read from the ledger.
+// opsLoads stages the tables of schema ops, except the coverage, from the manifest and the ledger. New rows of a run
+// replace the stored row of that run. Steps are only added. All other tables get new rows for changed files, and for
+// the accounts that the generation may change. If the DuckDB file is built from nothing, all runs and steps are read
+// from the ledger.
 func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
 	var unread []schema.EntityRead
@@ -83,7 +84,7 @@ func (n *warehouse) filesLoad() (duck.ReplacePartition, error) {
 			baseFiles = n.baseFiles(name)
 		}
 		for path, f := range a.Files {
-			if f.Kind == manifest.KindDuckDB { // ops.file is in this file, so it cannot hold the file's hash
+			if f.Kind == manifest.KindDuckDB { // the DuckDB file cannot contain its own hash
 				continue
 			}
 			if baseFiles[path] == nil || *baseFiles[path] != *f {

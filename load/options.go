@@ -16,8 +16,8 @@ type Options struct {
 	LockWait time.Duration // limit for waiting on the store's lock
 	DuckDB   duck.Options
 	Version  string           // version of the binary, recorded in the manifest
-	Log      *slog.Logger     // nil: silent
-	Now      func() time.Time // nil: the system's clock
+	Log      *slog.Logger     // if nil, nothing is logged
+	Now      func() time.Time // if nil, the system's clock is used
 
 	// disk is the file system. The zero value means the file system of the operating system.
 	disk durable.Disk
@@ -49,9 +49,9 @@ func (o Options) place(dir string) commit.Place {
 	return commit.Place{Dir: dir, Disk: o.disk, Log: o.Log, Crash: o.crash}
 }
 
-// ReadRaw makes a day's rows from its stored replies, which the argument pages yields. The caller provides this
-// function, because this package does not know the service. Each page is valid only until the next iteration. If pages
-// yields an error, ReadRaw must return it. The argument pieces has the questions that the pages answer, see
-// [manifest.Meaning].
+// ReadRaw makes a day's rows from its stored replies. The argument pages yields these replies, and the argument pieces
+// has the questions that they answer, see [manifest.Meaning]. The caller provides this function, because this package
+// does not know the service. Each page is valid only until the next iteration. If pages yields an error, ReadRaw must
+// return the error.
 type ReadRaw func(account string, day schema.Date, pieces []schema.Piece, pages iter.Seq2[[]byte, error]) (
 	*schema.SpendRows, error)

@@ -68,8 +68,8 @@ func (r *Replies) Count() int { return len(r.read) }
 // Drop discards all new replies, because the day is read again or is unchanged.
 func (r *Replies) Drop() error { return r.DropPages(1, math.MaxInt) }
 
-// DropPages discards the new replies with the numbers from first up to, but not including, end. Later replies get lower
-// numbers, so that no number is missing.
+// DropPages discards the new replies whose number is at least first and less than end. Later replies get lower numbers,
+// so that no number is missing.
 func (r *Replies) DropPages(first, end int) error {
 	disk, page := r.store.opts.disk, 0
 	for _, path := range slices.SortedFunc(maps.Keys(r.read), manifest.ByPage) {
@@ -93,8 +93,8 @@ func (r *Replies) DropPages(first, end int) error {
 	return nil
 }
 
-// Quarantine puts the new replies and then the body of the refused reply, if any, into quarantine. If there is no reply
-// and d has no refusal, Quarantine stores nothing and returns false.
+// Quarantine puts the new replies into quarantine, and then the body of the refused reply, if there is one. If there is
+// no reply, and the day d has no refusal, Quarantine stores nothing and returns false.
 func (r *Replies) Quarantine(d quarantine.Day, refused []byte) (stored bool, err error) {
 	s := r.store
 	if len(r.read) == 0 && refused == nil && d.Refusal == nil {

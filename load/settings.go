@@ -122,8 +122,8 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 	return errors.Join(failed, err)
 }
 
-// replaceGroups yields the stored rows, but replaces the rows of each named group by those that the function replace
-// returns. At the first error it stops and stores the error in *failed.
+// replaceGroups yields the stored rows of all groups that are not in names. For each group in names it yields the rows
+// that the function replace returns. At the first error it stops and stores the error in *failed.
 func replaceGroups[R any](stored iter.Seq2[[]R, error], groupOf func(*R) string, names []string,
 	replace func(name string, stored []R) ([]R, error), failed *error) iter.Seq[R] {
 	return func(yield func(R) bool) {

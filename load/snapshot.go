@@ -35,7 +35,9 @@ type SnapshotFile struct {
 	Bytes  int64
 	SHA256 string
 
-	text []byte // the content, kept only for manifest.json, which may be replaced at any time; nil: read the file
+	// text is the content of manifest.json, which may be replaced at any time. It is nil for other files, which are
+	// read from disk.
+	text []byte
 }
 
 // ReadSnapshot returns the files of the published generation.
@@ -44,7 +46,7 @@ func ReadSnapshot(dir string) (*Snapshot, error) {
 	for {
 		text, err := durable.OS.ReadFile(filepath.Join(dir, manifest.FileName), durable.MaxText)
 		if errors.Is(err, fs.ErrNotExist) {
-			_, err = manifest.Read(dir) // its error distinguishes an empty folder from a damaged store
+			_, err = manifest.Read(dir) // manifest.Read has different errors for an empty folder and a damaged store
 		}
 		if err != nil {
 			return nil, err
@@ -159,7 +161,7 @@ func (h *hashed) Read(p []byte) (int, error) {
 	h.left -= int64(n)
 	switch {
 	case h.left == 0 && h.file.SHA256 != "" && hex.EncodeToString(h.sum.Sum(nil)) != h.file.SHA256:
-		return 0, &movedError{h.file.Path} // without the last bytes an upload of the file fails
+		return 0, &movedError{h.file.Path} // an upload that lacks the last bytes fails
 	case errors.Is(err, io.EOF) && h.left > 0:
 		return n, &movedError{h.file.Path}
 	case errors.Is(err, io.EOF):

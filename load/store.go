@@ -24,7 +24,7 @@ type Store struct {
 	account string
 	opts    Options
 	lock    io.Closer          // the account's lock
-	base    *manifest.Manifest // the generation that this run has seen last; nil: there is none
+	base    *manifest.Manifest // the generation that this run has seen last; nil if there is none
 }
 
 // Open takes the account's lock. If another run of the account holds the lock, Open fails at once with
@@ -81,7 +81,7 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 func (s *Store) Close() error { return durable.Storage(s.lock.Close()) }
 
 // Manifest returns the generation that was published when the store was opened, or the one that this run has published
-// since; nil if there is none. The content of other accounts may not be loaded.
+// since. It returns nil if there is neither. The content of other accounts is not always loaded.
 func (s *Store) Manifest() *manifest.Manifest { return s.base }
 
 // Account returns this account's part of the generation. For a new account it returns an empty account, whose first day
@@ -137,8 +137,8 @@ func (s *Store) recover(ctx context.Context) error {
 	return s.checkFiles(ctx)
 }
 
-// published reads the published manifest, but only this account's part of it. It returns the argument cached if that is
-// still the published manifest.
+// published reads the published manifest, but only this account's part. If the argument cached is still the published
+// manifest, it is returned.
 func (s *Store) published(cached *manifest.Manifest) (*manifest.Manifest, error) {
 	return manifest.ReadAccounts(s.opts.disk, s.dir, cached, s.account)
 }

@@ -18,9 +18,9 @@ import (
 // upgrader converts the base's files of all accounts to this version of the tables.
 type upgrader struct{ *generation }
 
-// upgrade rewrites the Parquet files of every table whose columns have changed since the base's version, because
-// readers that glob a folder expect one schema. It removes the stored replies of settings, which only version 10 of the
-// tables kept.
+// upgrade rewrites the Parquet files of every table whose columns have changed since the base was written, because
+// readers that glob a folder expect one schema. It removes the stored replies of settings: only version 10 of the
+// tables kept them.
 func (n upgrader) upgrade() error {
 	if n.base == nil || n.base.SchemaVersion == schema.Version {
 		return nil
@@ -31,7 +31,7 @@ func (n upgrader) upgrade() error {
 		}
 		files := n.next.Accounts[account].Files
 		for _, path := range slices.Sorted(maps.Keys(files)) {
-			if files[path].Kind == manifest.KindSettings { // the column raw of each version has the replies too
+			if files[path].Kind == manifest.KindSettings { // each version's column raw has the replies too
 				delete(files, path)
 				n.files.removes = append(n.files.removes, path)
 				continue
@@ -54,7 +54,7 @@ func (n upgrader) upgrade() error {
 // labelsSince is the first version of the tables in which the hash of a day leaves out campaign names.
 const labelsSince = 12
 
-// hashes computes the hashes of all stored days again if the base has a version of the tables before labelsSince.
+// hashes computes the hashes of all stored days again if the base was written before version labelsSince of the tables.
 func (n upgrader) hashes(account string) error {
 	if n.base.SchemaVersion >= labelsSince {
 		return nil
@@ -85,9 +85,9 @@ func (n upgrader) hashes(account string) error {
 // each campaign were last read.
 const sourceBids = "source_bids"
 
-// confirmations creates the table of readings, which has the times when settings were last confirmed. Version 11 of the
-// tables had these times in the manifest. If the run has staged readings already, the function only removes the times
-// from the manifest.
+// confirmations creates the table of readings, which has the times when settings were last confirmed. With version 11
+// of the tables, these times were in the manifest. If the run has staged readings already, the function only removes
+// the times from the manifest.
 func (n upgrader) confirmations(account string) error {
 	a, path := n.next.Accounts[account], manifest.TablePath(schema.Readings.Table, account, 0)
 	if len(a.Memory) == 0 {
@@ -113,8 +113,8 @@ func (n upgrader) confirmations(account string) error {
 	return nil
 }
 
-// readingsOfMemory returns the times when an account's settings were last confirmed, from a manifest that version 11 of
-// the tables wrote.
+// readingsOfMemory returns the times when an account's settings were last confirmed, from a manifest that was written
+// with version 11 of the tables.
 func readingsOfMemory(d durable.Disk, dir, account string, a *manifest.Account) (history.Readings, error) {
 	readings := history.Readings{}
 	for campaign, at := range a.Memory[sourceBids].Exceptions {

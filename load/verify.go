@@ -31,8 +31,8 @@ type Verification struct {
 	Rows       int64 `json:"rows"`
 	Days       int   `json:"days"`
 	RawPages   int   `json:"raw_pages"`
-	// Unlocked means that the verification ran without the store's lock, for lack of permissions. It would have failed
-	// if a generation had been published meanwhile.
+	// Unlocked means that the verification ran without the store's lock, for lack of permissions. If a generation had
+	// been published meanwhile, the verification would have failed.
 	Unlocked bool              `json:"unlocked,omitempty"`
 	Damages  []*durable.Damage `json:"damages"`
 	// Unproven are the accounts without stored proof that their report belongs to them. This is not damage.
@@ -116,7 +116,7 @@ type verifier struct {
 	opts     Options
 	manifest *manifest.Manifest
 	raw      ReadRaw
-	setBack  *durable.Damage // set if a part of the store is newer than the manifest
+	setBack  *durable.Damage // set if a part of the store is newer than the manifest; otherwise nil
 
 	mu     sync.Mutex
 	report Verification
@@ -155,8 +155,8 @@ func (v *verifier) nameRepairs() {
 	}
 }
 
-// repairDay returns how a day is repaired whose replies are damaged or missing: by a sync of the day, while the service
-// still has the day.
+// repairDay returns how to repair a day whose replies are damaged or missing. While the service still has the day, a
+// sync of the day repairs it.
 func (v *verifier) repairDay(account string, day schema.Date) string {
 	if schema.DaysUntilUnreachable(day, schema.DateOf(v.opts.Now())) <= 0 {
 		return manifest.RepairLost

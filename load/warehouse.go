@@ -19,13 +19,13 @@ import (
 // warehouse is the DuckDB file of the generation that is being built.
 type warehouse struct {
 	*generation
-	updates // changes since the base's DuckDB file
+	updates // changes that turn the base's DuckDB file into this file
 
 	w           *duck.Warehouse // the open file; nil after it is built
-	fromNothing bool            // whether a new file is built, instead of updating a copy of the base's file
+	fromNothing bool            // whether a new file is built; otherwise a copy of the base's file is updated
 	fullMemory  bool            // whether DuckDB starts with its full memory limit
 	newViews    bool            // whether the models differ from the models of the base
-	restoreGC   func()          // restores the usual garbage collection; nil: nothing to restore
+	restoreGC   func()          // restores the usual garbage collection; nil if that is in use
 }
 
 // build builds the DuckDB file and its models; [warehouse.finish] adds the record of the run. If the published file is
@@ -169,12 +169,13 @@ func (n *warehouse) drop() (err error) {
 	return err
 }
 
-// smallRows is a number of rows. If DuckDB handles fewer rows, the freed memory of this process need not be returned to
-// the system first.
+// smallRows is a number of rows. If DuckDB handles fewer rows than that, this process need not first return freed
+// memory to the system.
 const smallRows = 100_000
 
-// carryForward copies the published DuckDB file into the staging area. It returns false if the file is missing, is not
-// the published one, has an older schema, or has too much dead space, which replaced rows leave.
+// carryForward copies the published DuckDB file into the staging area. It returns false if the file is missing, differs
+// from what was published, or has an older schema. It also returns false if replaced rows have left too much dead space
+// in the file.
 func (n *warehouse) carryForward(ctx context.Context, path string) (bool, error) {
 	s := n.store
 	if n.base == nil {

@@ -17,7 +17,7 @@ import (
 // loaded files have unique keys, and the number of rows is compared.
 type warehouseCheck struct {
 	manifest *manifest.Manifest
-	// changed are the days whose rows are summed, by account; nil: all days.
+	// changed has the days whose rows are summed, by account. If it is nil, the rows of all days are summed.
 	changed map[string]map[schema.Date]bool
 }
 
@@ -101,7 +101,7 @@ func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 	}
 	for k, n := range seen {
 		if c.manifest.Accounts[k.Account] == nil && c.manifest.AccountFiles[k.Account] != nil {
-			continue // the account is not loaded; the function counts has compared its rows
+			continue // this account is not loaded, and counts() has compared its rows
 		}
 		return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s has %d rows, and the "+
 			"day is not proven", k.Day, k.Account, n)

@@ -20,8 +20,8 @@
 //	-- Column NAME: what it means.          (overrides columns.csv)
 //	-- Parameters: a, b                     (of a table macro)
 //	-- Parameter NAME: DEFAULT, meaning.    (of a ready question; $NAME in its SQL)
-//	-- Condition over: a, b                 (the parameter above is an SQL condition over these columns, which is
-//	                                         inserted for $NAME)
+//	-- Condition over: a, b                 (the parameter above is an SQL condition over these columns; the
+//	                                         condition is inserted for $NAME)
 //	-- Days: CONDITION                      (of a ready question: the days that it covers, as a condition over
 //	                                         s.report_date and main.today AS t; the answer names the missing days and
 //	                                         the lost days)

@@ -29,7 +29,7 @@ type Query struct {
 	SQL      string
 
 	// For models only.
-	IsTable bool // made as a table at each publication; otherwise a view
+	IsTable bool // whether each publication makes it a table; if not, it is a view
 	ByMonth bool // whether the rows of a month depend only on the days of that month
 
 	// For macros only.
@@ -113,7 +113,7 @@ var ordered = sync.OnceValue(func() []Query {
 // models are tables.
 var moves = regexp.MustCompile(`\bnow\(\)|\bops\.(entity_read|note|refused_row|unknown_field|file)\b`)
 
-// byMonth lists the tables that have [Query.ByMonth]. A publication rebuilds only the changed months of these tables.
+// byMonth lists the tables for which [Query.ByMonth] is true. A publication rebuilds only their changed months.
 var byMonth = []string{"mart.revenue", "int.creative_spend"}
 
 // written returns the models and macros that have a file of their own, unlike scalar macros, thresholds and examples.
@@ -339,8 +339,8 @@ func read(dir, schema string) []Query {
 	return all
 }
 
-// Units returns the units of columns, by name: money (US dollars), price (US dollars per click), percent (a share or a
-// change) or rate (clicks per impression, conversions per click). Other columns have no unit.
+// Units maps the names of columns to their units: money (US dollars), price (US dollars per click), percent (a share or
+// a change) or rate (clicks per impression, conversions per click). Other columns have no unit.
 var Units = sync.OnceValue(func() map[string]string {
 	units := map[string]string{}
 	for _, r := range readCSV("columns.csv") {

@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// Frame holds the columns that every version of a setting has. A version is valid from valid_from on, until just before
-// valid_to. These are the times when spendsync saw the versions, because the service does not report when a setting
-// changed. The change itself happened after changed_after, and not later than valid_from.
+// Frame holds the columns that every version of a setting has. A version is valid from valid_from until just before
+// valid_to. The service does not report when a setting changed, so valid_from is the time at which spendsync first saw
+// the version. The setting changed between changed_after and valid_from.
 type Frame struct {
 	// Version of this entity, counted from 1.
 	VersionNo int64 `col:"version_no" id:"101" key:"true" history:"no"`

@@ -32,9 +32,9 @@ var (
 	ErrFraction = errors.New("not a whole number")
 )
 
-// ParseMoney parses an amount from the digits of a JSON number, exponents included. If it has more than six decimals,
-// it is rounded half to even, and rounded is true: services that compute in floats send 12.300000000000001. The error
-// is [ErrNotNumber] or, beyond DECIMAL(18,6), [ErrRange].
+// ParseMoney parses an amount from the digits of a JSON number, exponents included. An amount with more than six
+// decimals, for example 12.300000000000001 from a service that computes in floats, is rounded half to even, and the
+// second result is true. The error is [ErrNotNumber], or [ErrRange] if the amount does not fit DECIMAL(18,6).
 func ParseMoney(text []byte) (m Money, rounded bool, err error) {
 	n, rounded, err := parseScaled(text, MoneyDecimals)
 	return Money(n), rounded, err
@@ -91,7 +91,7 @@ type scaled struct {
 	v        int64
 	place    int  // number of digits that v still takes; negative once a digit was dropped
 	half     byte // the first dropped digit
-	isBeyond bool // whether a digit that was dropped after half is not 0
+	isBeyond bool // whether any dropped digit after the first is not 0
 	isHuge   bool // whether v would have more than 18 digits
 }
 

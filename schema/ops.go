@@ -177,8 +177,8 @@ const (
 	ControlUnread  = "unread"
 )
 
-// Sighting records when a lasting fact, for example an unreadable field, was first and last seen, by how many runs, and
-// by which run last. Such a fact is one row, however many runs see it.
+// Sighting records when runs first and last saw a lasting fact, for example an unreadable field. It also has the number
+// of these runs, and the last of them. Such a fact is one row, however many runs see it.
 type Sighting struct {
 	// When a run first saw this fact.
 	FirstSeenAt Instant `col:"first_seen_at" id:"101" json:"first_seen_at"`

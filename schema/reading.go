@@ -28,8 +28,8 @@ const (
 	PartMode     = "source_mode"
 )
 
-// Place is the key of a row of the table reading, without the account. The time in that row confirms a version. An
-// empty EntityID stands for an entire part.
+// Place is the key, without the account, of the row of table reading whose time confirms a version. If EntityID is
+// empty, that row is about an entire part.
 type Place struct{ CampaignID, Part, EntityID string }
 
 // Whole returns the key of the row for the entire part that contains the entity.

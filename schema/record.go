@@ -55,8 +55,9 @@ func (t TableOf[R]) array(mem memory.Allocator, i int, rows []R) arrow.Array {
 	return b.NewArray()
 }
 
-// appendColumn calls the function put with one field of each row, or the function null if the field is NULL. These
-// functions may append to an Arrow builder without a capacity check, so the caller must reserve memory first.
+// appendColumn calls a function for the column's field in each row: put with the field's value, or null() if the field
+// is NULL. Both functions may append to an Arrow builder without a capacity check, so the caller must reserve memory
+// first.
 func appendColumn[T comparable, R any](c Column, rows []R, null func(), put func(T)) {
 	for i := range rows {
 		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
@@ -102,8 +103,8 @@ func putValues[T comparable, R any](c *Column, rows []R, values []parquet.Value,
 	}
 }
 
-// textCopies copies texts, many into one block of memory. If a text comes again directly after itself, from the same
-// address (for example of a Parquet dictionary), it is not copied again.
+// textCopies copies texts, many into one block of memory. Consecutive texts at the same address, for example in a
+// Parquet dictionary, share one copy.
 type textCopies struct {
 	last *byte
 	text string

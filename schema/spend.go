@@ -41,8 +41,8 @@ var SpendDaily = Define[Spend]("spend_daily", ByDay,
 	From(Replies), Large(), Dropped(DroppedColumn{12, "conversions_fractional", 14}))
 
 // ReplyRules is the version of the rules by which replies of the report become rows of [SpendDaily]. Raise it whenever
-// the same reply may give different rows. Stored replies of days within the report's reach are then decoded again.
-// Stored replies of older days are not decoded again, so they need not give the stored rows.
+// the same reply may give different rows. Stored replies of days that the report still covers are then decoded again.
+// Replies of older days are not, so decoding them may give other rows than the stored ones.
 const ReplyRules = "4"
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].

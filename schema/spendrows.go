@@ -23,14 +23,14 @@ import (
 type SpendRows struct {
 	rows    []packedSpend
 	numbers []int64  // len(ownNumbers) values per row, in row order
-	heads   []Spend  // the columns that consecutive rows share; source and ownNumbers are empty
+	heads   []Spend  // values that consecutive rows share; the source and the columns in ownNumbers are empty
 	sources [][]byte // IDs of sources, each prefixed by its length
 }
 
 // packedSpend locates the source of a row, and the values that it shares with other rows.
 type packedSpend struct {
 	source uint32 // upper 16 bits: index into SpendRows.sources; lower 16 bits: offset in that element
-	head   uint32 // lowest knownBits bits: which ownNumbers are not NULL; other bits: index into SpendRows.heads
+	head   uint32 // lowest knownBits bits: one flag for each of ownNumbers; other bits: index into SpendRows.heads
 }
 
 // SpendStamp holds the columns of a row that spendsync itself sets: when it first saw the row, when it last saw a
@@ -41,7 +41,7 @@ type SpendStamp struct {
 }
 
 // ownNumbers are the columns that SpendRows stores for each row separately, besides the source: all counts and amounts.
-// Each takes 8 bytes in the row struct, followed by the flag of a [Null] if it is nullable.
+// Each takes 8 bytes in the row struct. If the column is nullable, the flag of a [Null] follows them.
 var ownNumbers = slices.DeleteFunc(slices.Clone(SpendDaily.Columns), func(c Column) bool { return !c.isOwnNumber() })
 
 func (c Column) isOwnNumber() bool { return c.Kind == Count || c.Kind == Amount }
@@ -77,8 +77,8 @@ func (s *SpendRows) Cut(n int) {
 	}
 }
 
-// Name sets the campaign names of the rows. The map names has a name for each campaign ID; rows of campaigns that are
-// not in the map keep their name.
+// Name sets the campaign names of the rows. The map has names by campaign ID. Rows of campaigns that are not in the map
+// keep their name.
 func (s *SpendRows) Name(names map[string]string) {
 	for i := range s.heads {
 		if name := names[s.heads[i].CampaignID]; name != "" {
@@ -234,7 +234,7 @@ type Restamp struct {
 	rows  *SpendRows
 	heads []Spend
 
-	// Of the previous row: the index of its old head, its stamp, and the index of its new head.
+	// These three describe the previous row: the index of its old head, its stamp, and the index of its new head.
 	from  uint32
 	stamp SpendStamp
 	to    uint32

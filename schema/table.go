@@ -52,9 +52,9 @@ func (c Column) DuckDB() string {
 	}
 }
 
-// Partition is how the rows of a table are split into Parquet files. It is also a key in the path of a file (for
-// example day=2026-11-02), and never the name of a column: BigQuery refuses equal names, and in DuckDB the value in the
-// path would override the file's values.
+// Partition is how the rows of a table are split into Parquet files. It is also a key in the path of a file, for
+// example day=2026-11-02. No column may have the same name as this key: BigQuery refuses such files, and in DuckDB the
+// value in the path would override the column.
 type Partition string
 
 // The partitions.

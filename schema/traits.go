@@ -99,8 +99,8 @@ func (t *Table) FilesVersion() int {
 	return version
 }
 
-// HasColumnsOf reports whether a file of the table, written by the given version of the tables, has exactly the columns
-// with these names, in this order. The file may have or lack columns that a later version dropped.
+// HasColumnsOf reports whether the names are those of all columns, in order, of a file written by the given version of
+// the tables. Columns that a later version dropped may be among the names or not.
 func (t *Table) HasColumnsOf(version int, names []string) bool {
 	was := t.AsOf(version)
 	return was != nil && slices.Equal(was.ColumnNames(), slices.DeleteFunc(slices.Clone(names), func(name string) bool {

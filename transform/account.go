@@ -96,9 +96,9 @@ func (a *accountReader) inside(section string, fields map[string]extract.Value) 
 	return reader{entityContext: a.entityContext}.inside(section, fields)
 }
 
-// spread returns a reader of an entity that finds keys by the names in a section of the service file. It looks first in
-// the objects under the keys that the section's line parts lists, then in the entity itself, because a key next to such
-// an object may mean something else.
+// spread returns a reader of an entity that finds keys by the names in a section of the service file. The section's
+// line "parts" lists keys of inner objects. The reader looks in these objects first and then in the entity itself,
+// because a key next to an inner object may mean something else.
 func (a *accountReader) spread(section string, e extract.Entity) reader {
 	outer := maps.Clone(e.Fields)
 	r := reader{entityContext: a.entityContext, section: section}
@@ -116,8 +116,8 @@ func (a *accountReader) keyInfo(me extract.Entity) reader {
 	return a.spread("me", me)
 }
 
-// account returns the account that the API key acts on. If the reply has no valid one, account records that as refused
-// and returns the empty text.
+// account returns the account that the API key acts on. If the reply names no valid account, it records the refusal and
+// returns "".
 func (a *accountReader) account(me extract.Entity) string {
 	r := a.keyInfo(me)
 	ids, owners := r.names("account"), r.names("owner")

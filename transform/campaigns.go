@@ -189,7 +189,8 @@ func ListedStatus(s *service.Service, listed extract.Entity) string {
 	return string(listedValue(s, listed, "campaign.status"))
 }
 
-// listedValue returns the value under the first key of a line of the service file that an entry has; nil: none.
+// listedValue returns a value of an entry in a list. A line of the service file lists the possible keys; the first key
+// that the entry has counts. The value is nil if the entry has none of the keys.
 func listedValue(s *service.Service, listed extract.Entity, line string) extract.Value {
 	for _, key := range s.Names(line) {
 		if v, ok := listed.Fields[key]; ok {

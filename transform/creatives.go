@@ -61,7 +61,8 @@ func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err e
 		Raw:              r.raw, RunID: c.RunID,
 	}
 	if status.Valid && status.V != "rejected" {
-		// Only rejected creatives have reasons and a comment, so the reply of any other does not lack them.
+		// Only rejected creatives have reasons and a comment, so a reply about any other creative is complete without
+		// them.
 		r.forgetUnset("rejection_reasons", "rejection_comment")
 	}
 	r.pendingVersion(&row)
@@ -71,8 +72,8 @@ func Creative(a Reply, c SettingsContext) (row schema.Creative, _ Decoded, err e
 	return row, r.Decoded, nil
 }
 
-// missOmitted marks as unread the columns that a short entry came without. Columns that are read from the report are
-// not affected, and neither are the reasons and the comment of a creative that is not rejected.
+// missOmitted marks as unread every column for which a short entry has neither a value nor a null. It leaves out the
+// columns that come from the report, and the reasons and the comment of a creative that is not rejected.
 func (r reader) missOmitted(row *schema.Creative) {
 	isRejected := !row.Status.Valid || row.Status.V == "rejected"
 	for _, c := range schema.CreativeHistory.Fields() {

@@ -22,8 +22,8 @@ type DayRows struct {
 	Refused int64 // rows that cannot be stored
 	Unread  int64 // rows that are stored without some of their counts
 	First   error // why the first refused row was refused; nil: no row was refused
-	// UnreadForms has the number of unreadable counts by column and kind of value: a JSON type ("clicks.string"),
-	// "huge" or "fraction".
+	// UnreadForms has the number of unreadable values for each count column and form, for example "clicks.string". The
+	// form is a JSON type, "huge" or "fraction".
 	UnreadForms map[string]int64
 	// NoClicks means that the sum of the clicks is unknown: some clicks cannot be read, or clicks were not requested.
 	NoClicks bool
@@ -131,7 +131,7 @@ func (d *DayRows) putAside(rows []RefusedRow) {
 	}
 }
 
-// addForms adds further numbers to UnreadForms. If some are of clicks, it sets NoClicks.
+// addForms adds the numbers of another UnreadForms. If any of these are about clicks, it sets NoClicks.
 func (d *DayRows) addForms(forms map[string]int64) {
 	for form, rows := range forms {
 		d.UnreadForms[form] += rows

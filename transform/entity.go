@@ -166,9 +166,9 @@ func newReader(s *service.Service, section, table, idColumn string, replies ...e
 	return r, nil
 }
 
-// read returns the value of a column, from the first key that exists. The service file lists the keys, in the reader's
-// section, under the column's name or, if given, under the parameter name. If the function take refuses the value, the
-// column is unread.
+// read returns the value of a column, from the first key that exists. The keys are listed in the reader's section of
+// the service file, in the line with the column's name. If the argument name is given, it replaces the column's name.
+// If the function take refuses the value, the column is unread.
 func read[T comparable](
 	r reader, absent absence, take func(extract.Value) (T, error), column string, name ...string,
 ) schema.Null[T] {

@@ -18,7 +18,7 @@ func CanWrite(s *service.Service, me extract.Entity) schema.Null[bool] {
 // unread.
 func (a *accountReader) canWrite(me extract.Entity) schema.Null[bool] {
 	r := a.keyInfo(me)
-	a.Read = append(a.Read, r.names("scope")...) // a known key, even if can_write or read_only decides
+	a.Read = append(a.Read, r.names("scope")...) // scope is a known key, even if it is not used below
 	if can := read(r, optional, yesNo, "can_write"); can.Valid {
 		return can
 	}

@@ -21,8 +21,8 @@ type SourceRead struct {
 	Rules []schema.SourceRule
 
 	Kinds map[string]bool // by kind of rule: whether all rules were read; if false, Rules may have some of them
-	// Decoded describes the fields of Mode and the kinds of rules. If the blocked sources, the allowed ones or the bids
-	// were not read completely, the kind is in Unread under its name, and also in Withheld if its list was null.
+	// Decoded describes the fields of Mode and three kinds of rules: blocked, allowed and bid_overrides. A kind that
+	// was not read completely is in Unread. If its value in the reply was null, it is also in Withheld.
 	Decoded
 }
 
@@ -349,7 +349,8 @@ func (s *sourceReader) bid(entry extract.Value) (amount schema.Null[schema.Money
 	return amount, err
 }
 
-// priceIn returns the JSON of the bid in an entry: a member of the entry if it is an object, else the entry itself.
+// priceIn returns the JSON of the bid in an entry. If the entry is an object, the bid is a member of it, otherwise the
+// bid is the entry itself.
 func (s *sourceReader) priceIn(entry extract.Value) (extract.Value, error) {
 	fields, ok := entry.Object()
 	if !ok {

@@ -25,11 +25,11 @@ type SpendPage struct {
 	// Unread are the rows that are stored without some of their counts, because a count cannot be read, or because it
 	// is absent from a row with spend. They are in page order. A row's error names the columns, separated by commas.
 	Unread []RefusedRow
-	// UnreadForms has the number of unreadable counts by column and kind of value: a JSON type ("clicks.string"),
-	// "huge" or "fraction".
+	// UnreadForms has the number of unreadable values for each count column and form, for example "clicks.string". The
+	// form is a JSON type, "huge" or "fraction".
 	UnreadForms map[string]int64
-	// Stray is the first row of another day, or in another currency than the stored one; nil: there is none. Because of
-	// such a row, the entire read is refused.
+	// Stray is the first row that is of another day, or whose currency is not the stored one; nil: there is no such
+	// row. It makes the caller refuse the entire read.
 	Stray *RowError
 }
 
@@ -41,7 +41,7 @@ type RefusedRow struct {
 }
 
 // AppendSpend appends the rows of one page of a day's report to dst, and returns the rows that cannot be stored
-// unchanged. It is pure, apart from the state of intern; the rows share no memory with the page.
+// unchanged. It is pure, apart from the state of the interner. The rows share no memory with the page.
 //
 // The stored values, by column:
 //
@@ -193,8 +193,7 @@ func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *
 	return unread
 }
 
-// addUnreadForm adds 1 to the number of unreadable counts of a column and kind of value: a JSON type, "huge" or
-// "fraction".
+// addUnreadForm counts an unreadable value in SpendPage.UnreadForms.
 func (r *spendReader) addUnreadForm(column string, v extract.Value, err error) {
 	form := v.Type()
 	switch {

@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o.config.Control = isLoopback(listener.Addr()) // the commands under /_sim/ need no credentials
+	o.config.Control = isLoopback(listener.Addr()) // local only: the commands under /_sim/ need no credentials
 	service := adsim.New(o.config)
 	o.setClock(service)
 	base := "http://" + reachable(listener.Addr())

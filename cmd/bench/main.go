@@ -139,11 +139,11 @@ var peers = []struct{ name, script string }{
 // step is one measured process.
 type step struct {
 	name   string
-	before func(context.Context) error // called before the measurement; nil: nothing
+	before func(context.Context) error // called before the measurement, unless nil
 	cmd    *exec.Cmd
 }
 
-// measure measures one size of the report, in turns.
+// measure runs the measured processes on a report of one size, and repeats this in several turns.
 func (o options) measure(ctx context.Context, rows int, progress io.Writer) (*table, *service, error) {
 	s, err := o.startService(ctx, rows)
 	if err != nil {
@@ -173,8 +173,8 @@ func (o options) measure(ctx context.Context, rows int, progress io.Writer) (*ta
 	return results, s, nil
 }
 
-// steps empties the folders and returns the measured processes of one turn, in order. Processes that read the same
-// pages follow each other.
+// steps empties the output folders and returns the measured processes of one turn, in order. Processes that read the
+// same pages follow each other.
 func (o options) steps(ctx context.Context, s *service) (all []step, err error) {
 	if err := os.RemoveAll(filepath.Join(o.dir, "store")); err != nil {
 		return nil, err

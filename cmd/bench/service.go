@@ -160,8 +160,8 @@ func (s *service) restateScattered(ctx context.Context) error {
 	return s.restate(ctx, schema.ReachDays, restatement{Percent: 150, OneIn: 100})
 }
 
-// anHourLater applies the changes of an hour: the rows of one website in 500 grow by half on the last ten days, as late
-// conversions would do, and the traffic of today grows by five percent.
+// anHourLater applies the changes of an hour. On each of the last ten complete days, the rows of one website in 500
+// grow by half, as late conversions would do. The traffic of today grows by five percent.
 func (s *service) anHourLater(ctx context.Context) error {
 	grown := restatement{Day: s.today.String(), Kind: "multiply", Percent: 105}
 	if err := s.order(ctx, grown); err != nil {

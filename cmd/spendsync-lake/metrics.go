@@ -33,8 +33,8 @@ func (g gauges) write(s *settings) error {
 	return nil
 }
 
-// writeMetrics writes the metrics of a run of 'spendsync-lake follow', if SPENDSYNC_LAKE_METRICS_FILE is set. If the
-// run failed, done is nil, and the file keeps the generation that an earlier run has written.
+// writeMetrics writes the metrics of a run of 'spendsync-lake follow', if SPENDSYNC_LAKE_METRICS_FILE is set. For a
+// failed run, the argument done is nil: then the file keeps the generation that an earlier run has written.
 func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	if s.MetricsFile == "" {
 		return nil

@@ -39,8 +39,8 @@ nothing to accept.`,
 	return cmd
 }
 
-// nothingToAccept returns the error for a name that is not one of the given names. These are the names that the account
-// can accept or, if undo is true, take back.
+// nothingToAccept returns the error for a name that is not in names. The parameter names lists what the account can
+// accept. If undo is true, it lists what the account can take back.
 func nothingToAccept(name string, undo bool, names []string) error {
 	what := "accept"
 	if undo {

@@ -14,7 +14,7 @@ import (
 	"spendsync/load/duck"
 )
 
-// questionMemory is DuckDB's memory limit for user-written SQL, unless SPENDSYNC_DUCKDB_MEMORY sets another.
+// questionMemory is DuckDB's memory limit for user-written SQL, unless SPENDSYNC_DUCKDB_MEMORY sets another limit.
 // beyondEngine is the memory that the process may use beyond this limit, because DuckDB does not count lists and texts
 // while it builds them.
 const questionMemory, beyondEngine = 1 << 30, 1 << 30

@@ -36,7 +36,7 @@ func (c *call) openBucket(url string) (*remote.Bucket, error) {
 	return b, bucketErr(err)
 }
 
-// bucketErr gives an error of a bucket the exit code for its kind.
+// bucketErr gives a bucket's error the exit code that belongs to the kind of the error.
 func bucketErr(err error) error {
 	for _, k := range []struct{ is, means error }{
 		{remote.ErrAddress, exit.ErrUsage}, {remote.ErrNoGeneration, exit.ErrUsage},

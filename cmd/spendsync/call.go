@@ -25,16 +25,16 @@ import (
 type call struct {
 	terminal
 	now       func() time.Time
-	transport http.RoundTripper // for requests to both interfaces; nil: use the network
+	transport http.RoundTripper // for requests to both interfaces; if nil, they go over the network
 	bucket    remote.Options    // set by tests; the zero value has the usual pauses between tries
 	limits    runLimits
 	grace     atomic.Int64 // how long the command may still run after a signal
 	exit      func(int)    // os.Exit in main; nil in tests
 
-	only func([]queries.Query) []queries.Query // selects the views of the warehouse; nil: all
+	only func([]queries.Query) []queries.Query // selects the views of the warehouse; if nil, it has all views
 
-	account, dataDir string // --account and --data-dir; empty: not given
-	configFile       string // --config; empty: the file in the working folder
+	account, dataDir string // values of --account and --data-dir; empty if not given
+	configFile       string // value of --config; if empty, the file in the working folder
 	command, path    string // the command's name; path includes its parent commands
 
 	cfg     *config.Config
@@ -46,8 +46,8 @@ type call struct {
 
 // runLimits bound the resources of a run. Tests use smaller ones.
 type runLimits struct {
-	// concurrency is how many days of the report are read at a time, threads the number of DuckDB's threads; 0 threads:
-	// one per processor.
+	// concurrency is the number of report days that are read at a time. threads is the number of DuckDB's threads; 0
+	// means one per processor.
 	concurrency, threads int
 	grace                time.Duration // time after a signal in which complete data may still be published
 }
@@ -58,8 +58,9 @@ var usual = runLimits{concurrency: 4, grace: 8 * time.Second}
 // LOG_FORMAT is set; other commands log text.
 var scheduled = []string{"sync", "push", "pull", "rebuild", "replay", "accept", "reset"}
 
-// setUp combines the variables of the configuration file, the environment and the flags; later ones override earlier
-// ones. If a variable is invalid, setUp still reads the others and logs JSON, so that monitoring sees the failed run.
+// setUp combines the variables of the configuration file, the environment and the flags. Flags override the
+// environment, and the environment overrides the file. If a variable is invalid, setUp still reads the others and logs
+// JSON, so that monitoring sees the failed run.
 func (c *call) setUp(ctx context.Context) (err error) {
 	environ, err := config.WithFile(c.environ, c.configFile)
 	if err != nil {
@@ -116,7 +117,7 @@ func (c *call) startLog(asJSON bool) {
 	c.jsonLog = c.log
 }
 
-// clientOptions returns those options of both clients that do not come from the configuration.
+// clientOptions returns the options of both clients that no environment variable sets.
 func (c *call) clientOptions() config.ClientOptions {
 	return config.ClientOptions{UserAgent: "spendsync/" + version(), Log: c.log, Transport: c.transport}
 }

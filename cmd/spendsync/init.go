@@ -31,7 +31,7 @@ type initCommand struct {
 	*call
 	in     io.Reader
 	lines  *bufio.Reader
-	values map[string]string // answers by variable; at first those of an earlier init
+	values map[string]string // answer for each variable; at first the answers of an earlier init
 }
 
 func newInitCommand(a *call) *cobra.Command {

@@ -37,8 +37,8 @@ func (r *runner) newJob() job.Job {
 	}
 }
 
-// runJob runs a job that reads from the service. It reports the result to Prometheus and to the receivers of notices,
-// on stdout with --json, and in the last line of the log.
+// runJob runs a job that reads from the service. It reports the result to Prometheus, to the receivers of notices, and
+// in the last line of the log. With --json it also prints the result on stdout.
 func (r *runner) runJob(ctx context.Context, start startJob) error {
 	facts := &metrics.Inputs{Start: r.now()}
 	err := r.setUp(ctx)

@@ -134,7 +134,7 @@ func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remot
 	})
 }
 
-// timeOf parses an instant, or a Chicago day, which stands for the end of that day.
+// timeOf parses an instant or a Chicago day. For a day, it returns the end of the day.
 func timeOf(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

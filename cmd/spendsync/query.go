@@ -32,7 +32,7 @@ type queryCommand struct {
 	rows    int64
 	from    string
 	timeout time.Duration
-	width   int // width of a table outside a terminal, in columns; 0: unlimited
+	width   int // width of a table outside a terminal, in columns; 0 means unlimited
 }
 
 // maxTableRows is the default number of rows on a terminal. More rows would scroll the first rows out of sight.
@@ -180,8 +180,8 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 	if err := cli.CheckFile("--out", c.out, dir); err != nil {
 		return err
 	}
-	// If a parameter limits the rows, the answer is not streamed: its rows are counted, to report how many are left
-	// out.
+	// If a parameter limits the rows, do not stream the answer: streamed rows are not counted, and the user must learn
+	// how many rows were left out.
 	q.Once = f.IsOnce && q.RowsParam == ""
 	options := c.loadOptions().DuckDB
 	if q.Written {
@@ -216,8 +216,8 @@ func (c *queryCommand) query(ctx context.Context, q answer.Question, f answer.Fo
 // is.
 const companion = ".notes.txt"
 
-// writeFacts writes the facts about an answer, for example missing days, if its format has no place for them: to the
-// notes file, or to stderr if there is no --out.
+// writeFacts writes the facts about an answer, for example missing days. It is used for formats that have no place for
+// facts. With --out it writes them to the notes file, otherwise to stderr.
 func (c *queryCommand) writeFacts(facts []string) error {
 	if c.out == "" {
 		for _, line := range facts {

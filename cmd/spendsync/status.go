@@ -267,7 +267,7 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 				u.FirstSeenAt.Time().In(schema.Chicago()).Format("2006-01-02 15:04"), means)
 		}
 		for _, u := range s.Unknown {
-			if u.Stream == "spend_report" { // the descriptions of other streams are known to be incomplete
+			if u.Stream == "spend_report" { // the fields of other streams are described only in part
 				fact("unknown field", "%s %s (%s), kept in the raw replies", u.Stream, u.Path, u.SampleType)
 			}
 		}

@@ -16,7 +16,7 @@ type terminal struct {
 	stdout, stderr io.Writer
 	environ        []string     // including the variables of spendsync
 	json           bool         // --json: answers are JSON
-	jsonLog        *slog.Logger // log for the last line of the command; nil: it is plain text
+	jsonLog        *slog.Logger // log for the last line of the command; if nil, the line is plain text
 }
 
 // print writes a text for a person.

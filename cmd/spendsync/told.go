@@ -26,8 +26,8 @@ import (
 type told struct {
 	runner *runner
 	log    *slog.Logger
-	beat   *url.URL       // nil: none is configured
-	teller *notice.Teller // nil: no receiver is configured
+	beat   *url.URL       // nil if no heartbeat is configured
+	teller *notice.Teller // nil if no receiver is configured
 	wanted map[string]bool
 }
 
@@ -120,8 +120,8 @@ func (t *told) run(ctx context.Context, code int, result *job.Result) notice.Run
 	return run
 }
 
-// published queries the published generation for findings, and sets *generation to its number. It returns false if the
-// findings are not known.
+// published queries the published generation for findings, and sets *generation to its number. The second result is
+// false if the findings are not known.
 func (t *told) published(ctx context.Context, generation *int64) (all []notice.Finding, known bool) {
 	if t.runner.screen == nil || ctx.Err() != nil { // the configuration is invalid
 		return nil, false

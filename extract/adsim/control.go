@@ -12,11 +12,12 @@ import (
 )
 
 // controlPrefix is the path below which a service with Config.Control takes commands for its first account from another
-// process. Commands are POST requests with a JSON body. An unknown or invalid command is 400 with {"error": text}.
+// process. A command is a POST request with a JSON body. The reply to an unknown or invalid command has the status 400
+// and the body {"error": text}.
 //
-//	clock    {"now":"2026-11-21T20:00:00Z"} sets the clock; "standing" stops it or lets it run. Returns
-//	         {"now":"2026-11-21T20:00:00Z","standing":false,"today":"2026-11-21"}
-//	restate  a [Restatement] with "day"
+//	clock    {"now":"2026-11-21T20:00:00Z"} sets the clock. "standing":true stops the clock, and "standing":false
+//	         lets it run. Returns {"now":"2026-11-21T20:00:00Z","standing":false,"today":"2026-11-21"}
+//	restate  restates a day. The body contains "day" and the fields of a [Restatement]
 const controlPrefix = "/_sim/"
 
 func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {

@@ -1,11 +1,11 @@
 // Package adsim simulates the advertising service in-process. Its [net/http.Handler] serves the advertiser API and the
 // spend report of one or more made-up accounts, as the service's description defines them. It serves the requests that
-// spendsync sends, and the changes of source lists that spendsync prints for its user to send. The other writes, MCP
-// and the push sending APIs are not simulated.
+// spendsync sends, and the changes of source lists that spendsync prints for its user to send. It does not simulate the
+// other writes, MCP, and the APIs that send pushes.
 //
 // # Packages
 //
-// Each package imports only packages of the lines above it:
+// Each package imports only packages of the lines above it, except that config imports chance:
 //
 //	chance, memo, money, tree, clock, config  hashes, a cache, amounts, JSON, time, the options
 //	market                                    generates an advertiser from a seed
@@ -26,8 +26,8 @@
 //     replies.
 //   - All methods may be called from any goroutine.
 //
-// The simulator imports no package of the client, so that a mistake of the client can't be repeated here. A GET changes
-// nothing. The simulator stores nothing on disk and opens no connections.
+// The simulator imports no package of the client, so that a mistake of the client can't be repeated here. Without
+// quirks, a GET changes no settings and no numbers. The simulator stores nothing on disk and opens no connections.
 //
 // # Where to find it
 //

@@ -15,9 +15,9 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// Service simulates the service as seen by one of its accounts. As an [http.Handler], it serves all accounts. The
-// clock, the faults, the quirks and the log belong to all accounts. The World, with the campaigns and their numbers,
-// and the API belong to the one account.
+// Service simulates the service as seen by one of its accounts. As an [http.Handler], it serves all accounts. All
+// accounts share the clock, the faults, the quirks and the log. The World and the API belong to the one account; the
+// World holds its campaigns and their numbers.
 type Service struct {
 	*world.World
 	*clock.Clock
@@ -81,7 +81,7 @@ func (s *Service) Account(i int) *Service { return s.accounts[i] }
 // Transport sends every request to the service in-process: see [wire.Transport].
 func (s *Service) Transport() http.RoundTripper { return wire.Transport(s) }
 
-// Change changes settings as of now. It refuses an unknown ID and an unknown field.
+// Change changes settings now. It refuses unknown IDs and unknown fields.
 func (s *Service) Change(c Change) error {
 	_, err := s.api.Apply(c)
 	return err
@@ -107,7 +107,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wire.Send(w, r, st.Now, rep, f)
 }
 
-// answer returns the reply as it is before quirks change it, and before the faults that strike while a reply is sent.
+// answer returns the reply before quirks change it. The faults that strike while a reply is sent are not applied here.
 func (s *Service) answer(st *ledger.State, r *http.Request, views []report.View, f *wire.Fault) wire.Reply {
 	if f != nil {
 		if rep, replaces := s.faultReply(st, r, f); replaces {
@@ -124,8 +124,8 @@ func (s *Service) answer(st *ledger.State, r *http.Request, views []report.View,
 	return report.Error(http.StatusNotFound, "Not found")
 }
 
-// faultReply returns the reply that a fault simulates. The result is false if the fault leaves the service's own reply
-// in place.
+// faultReply returns the reply that a fault simulates, and true. It returns false if the fault leaves the service's own
+// reply in place.
 func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (wire.Reply, bool) {
 	status := f.Status
 	if status == 0 {

@@ -68,7 +68,7 @@ func New(o Options) *Transport {
 // ProxyRefusal is the answer of a proxy that refuses a connection.
 type ProxyRefusal struct {
 	Status int
-	Page   []byte // the beginning of the body; nil: none, or the proxy has a password, which the body could repeat
+	Page   []byte // the beginning of the body; nil if we send the proxy a password, because the body could repeat it
 }
 
 // Error returns only the status.
@@ -130,9 +130,8 @@ func Over(transport http.RoundTripper, timeout time.Duration) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// RoundTrip sends a request, or returns an [ErrRefused]. When an http.Client follows a redirect, it sets
-// Request.Response to the reply that redirects. So RoundTrip also stops forbidden redirects of clients that a library
-// makes.
+// RoundTrip sends a request, or returns an [ErrRefused]. When an http.Client follows a redirect, Request.Response is
+// the redirecting reply. So RoundTrip can stop forbidden redirects even of a client that a library makes.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := t.check(r); err != nil {
 		if r.Body != nil {

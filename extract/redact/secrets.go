@@ -89,7 +89,7 @@ func (s *Secrets) addParts(texts ...string) {
 var letters = regexp.MustCompile(`^[A-Za-z]+$`)
 
 // anyOf returns an expression that matches every spelling of the given secrets, the longest first. It also matches
-// base64 text that contains one of the texts of the parameter coded.
+// base64 text that contains one of the base64 fragments in the parameter coded.
 func anyOf(secrets, coded []string) *regexp.Regexp {
 	var forms []string
 	for _, secret := range secrets {
@@ -147,8 +147,8 @@ func asJSON(s string) string {
 	return inner(string(b))
 }
 
-// unaltered returns the longest part of a secret that no encoding for URLs, HTML or JSON alters; if that part is short,
-// all spellings of the secret.
+// unaltered returns the longest part of a secret that no encoding for URLs, HTML or JSON alters. If that part is short,
+// it returns all spellings of the secret instead.
 func unaltered(secret string) (parts []string) {
 	longest := slices.MaxFunc(plainRun.FindAllString(secret+" x", -1), func(a, b string) int { return len(a) - len(b) })
 	if len(longest) < minStored {
@@ -236,8 +236,8 @@ func (s *Secrets) in(text []byte) bool {
 	return slices.ContainsFunc(s.parts, func(p []byte) bool { return bytes.Contains(text, p) })
 }
 
-// nextText returns the bounds of the next JSON string, quotes included. If the parameter any is false, strings without
-// an escape are skipped. A truncated string ends with the reply.
+// nextText returns the bounds of the next JSON string, quotes included. Strings without an escape are skipped, unless
+// the parameter any is true. A truncated string ends with the reply.
 func nextText(body []byte, from int, any bool) (begin, end int) {
 	at := bytes.IndexByte(body[from:], '"')
 	if !any && at >= 0 {

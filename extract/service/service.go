@@ -53,8 +53,8 @@ func isText(key string) bool {
 		key == "currency.code" || key == "times.zone" || key == accountID || key == totalRows
 }
 
-// accountID is the key of the line with the ID of the API key's account, for a service whose replies do not name that
-// account.
+// accountID names the line that holds the ID of the account. Operators need the line if the service's replies do not
+// name the account of the API key.
 const accountID = "account.id"
 
 // reportColumns is the key of the line with the columns to request for the rows of a day. totalRows is the key of the
@@ -194,7 +194,7 @@ func (s *Service) finish() *Error {
 	for _, name := range s.lines["currency.keys"].written {
 		s.columns[name] = "currency"
 	}
-	keyOf := map[string]string{} // by the name of a column in replies: the key of the file that has declared the name
+	keyOf := map[string]string{} // maps a column's name in replies to the key of its line in the service file
 	for _, name := range schema.ReportNames(schema.MayNotLack) {
 		if !slices.Contains(s.lines[reportColumns].written, name) {
 			return &Error{Key: reportColumns, Reason: "it lacks " + name + ", without which no row can be stored"}

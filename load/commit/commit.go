@@ -52,9 +52,9 @@ type Place struct {
 	Crash func(step string) error
 }
 
-// Write publishes the staged files, all or none. The caller has synced the files and holds the store's lock. Right
-// before the commit may start, Write calls the function begin. If begin returns nil, the commit may have started even
-// if Write returns an error. published is the manifest of the present generation, or nil.
+// Write publishes the staged files, all or none. The caller has synced the files and holds the store's lock. The
+// argument published is the manifest of the present generation, or nil. Right before the commit may start, Write calls
+// the function begin. If begin returns nil, the commit may have started even if Write returns an error.
 func (p Place) Write(r Record, published *manifest.Manifest, begin func() error) error {
 	if err := p.tryMoves(r); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (p Place) End() error {
 	return p.end(nil)
 }
 
-// end finishes the commit. published is the manifest as the caller last read it, or nil.
+// end finishes the commit. The argument published is the manifest as the caller last read it, or nil.
 func (p Place) end(published *manifest.Manifest) error {
 	r, err := Read(p.Disk, p.Dir, published)
 	if r == nil || err != nil {

@@ -35,20 +35,20 @@ type Query struct {
 	// Once means that the result goes straight to [Result.WriteParquet] or [Result.WriteCSV] without being stored
 	// first. It has no effect on SQL with parameters.
 	Once bool
-	// CaveatsAt asks for [Result.Caveats] at this time: how recent and complete the data behind the answer is. Zero: no
-	// caveats.
+	// CaveatsAt asks for [Result.Caveats] at this time: how recent and complete the data behind the answer is. If it is
+	// zero, the result has no caveats.
 	CaveatsAt time.Time
 	// Days selects the days that the caveats are about. It is an SQL condition on main.spend AS s and main.today AS t.
 	// If Days is empty, the days are taken from the columns of the answer.
 	Days string
-	// Account is the account whose rows the query sees, see [AccountFile]. Empty: all accounts.
+	// Account is the account whose rows the query sees, see [AccountFile]. If it is empty, the query sees all accounts.
 	Account string
-	// RowsParam names the parameter that limits the number of rows; empty: there is none.
+	// RowsParam names the parameter that limits the number of rows. It is empty if there is no such parameter.
 	RowsParam string
 	// Ready marks a question that is part of this program. Such a question needs the models of this version, see
 	// [Session.CheckModels].
 	Ready bool
-	// MaxRows limits the rows of the answer; 0: no limit. The engine stops early if it can.
+	// MaxRows limits the rows of the answer, unless it is 0. The engine stops early if it can.
 	MaxRows int64
 }
 
@@ -69,7 +69,7 @@ func (c Column) Nested() bool {
 type Result struct {
 	Columns []Column
 	Count   int64     // number of rows; 0 if Query.Once was in effect
-	Total   int64     // number of rows that there would be without RowsParam's limit
+	Total   int64     // number of rows that the answer would have without RowsParam's limit
 	Caveats []Caveats // one per account, if the query asked for them
 
 	s      *Session
@@ -133,7 +133,7 @@ func openErr(err error) error {
 // Close releases the resources of the result.
 func (r *Result) Close() error { return r.s.Close() }
 
-// stopped returns the context's error if the context has ended, and otherwise err.
+// stopped returns the context's error if the context has ended, and otherwise the argument err.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the query was stopped: %w", ctx.Err())
@@ -206,8 +206,8 @@ func (r *Result) countAll(ctx context.Context, q Query) error {
 // excerpt matches the end of a DuckDB error: a line of the SQL and a mark below it.
 var excerpt = regexp.MustCompile(`(?s)\n\nLINE \d+: .*$`)
 
-// queryErr returns a [*QueryError] if the query is at fault, and not the file or the engine. asAsked means that DuckDB
-// saw the unmodified query.
+// queryErr returns a [*QueryError] if the query is at fault, and another error if the file or the engine is. The
+// argument asAsked means that DuckDB saw the unmodified query.
 func queryErr(err error, asAsked bool) error {
 	var de *duckdb.Error
 	if !errors.As(err, &de) || de.Type == duckdb.ErrorTypeFatal || de.Type == duckdb.ErrorTypeInternal {

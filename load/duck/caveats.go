@@ -28,8 +28,8 @@ type Caveats struct {
 	Lost       []string `json:"lost_days,omitempty"`
 	Incomplete []string `json:"incomplete_days,omitempty"`
 	Absent     []string `json:"absent_days,omitempty"`
-	// OfAllDays is the first day of the store, if the answer does not show its days. The facts about days are then
-	// about all days since that day.
+	// OfAllDays is set if the answer does not show its days. The facts about days are then about all days of the store,
+	// and OfAllDays is the first of these.
 	OfAllDays string `json:"of_all_days_since,omitempty"`
 	Young     int    `json:"young_days,omitempty"` // days whose conversions still arrive
 	YoungFrom string `json:"young_from,omitempty"` // the first of them
@@ -177,8 +177,8 @@ func (r *Result) caveats(ctx context.Context, q Query) (all []Caveats) {
 }
 
 // askedDays returns SQL for the days that the answer is about, with account_id, report_date, state and
-// days_until_unreachable. Days that the store does not have are of the state absent. If the answer does not show its
-// days, isAll is true and the SQL is for all days of the store.
+// days_until_unreachable. The state of a day that the store does not have is "absent". If the answer does not show its
+// days, the SQL is for all days of the store, and isAll is true.
 func (r *Result) askedDays(ctx context.Context, days string) (daysSQL string, isAll bool) {
 	between := func(first, last, where string) string {
 		return fmt.Sprintf(`SELECT s.* FROM (SELECT d.account_id, d.report_date, coalesce(c.state, 'absent') AS state,
@@ -188,7 +188,7 @@ func (r *Result) askedDays(ctx context.Context, days string) (daysSQL string, is
   LEFT JOIN ops.day_coverage AS c ON c.account_id = d.account_id AND c.report_date = d.report_date) AS s
 JOIN main.today AS t ON t.account_id = s.account_id WHERE %s`, first, last, where)
 	}
-	if days != "" { // no ready question looks back further than 400 days
+	if days != "" { // no query with Days looks back further than 400 days
 		return between("min(report_date) - 400", "max(report_date)", days), false
 	}
 	for _, pair := range [][2]string{{"report_date", "report_date"}, {"window_from", "window_to"}} {

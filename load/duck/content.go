@@ -15,9 +15,9 @@ type AccountDay struct {
 	Day     schema.Date
 }
 
-// Counts counts a table's rows by account, and the rows of spend_daily by day as well. With a single expected account,
-// Counts compares the number of all rows with the number of that account's rows, because this is far cheaper than
-// grouping by account. If the two numbers differ, Counts groups by account after all.
+// Counts returns the number of a table's rows by account, and for spend_daily by account and day. With a single
+// expected account, it compares the number of all rows with the number of that account's rows, because this is far
+// cheaper than grouping by account. If the two numbers differ, Counts groups by account after all.
 func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []string) (map[AccountDay]int64, error) {
 	uncounted := func(err error) error { return unread(err, "%s cannot be counted", t.FullName()) }
 	account, day, condition := "account_id", "0", ""

@@ -34,9 +34,9 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 			o.Threads = 1
 		}
 	}
-	// A setting in the connection string needs no statement of its own. A limit of the threads also takes effect before
-	// DuckDB starts any. DuckDB must not fetch, load or remember anything by itself. Loading does not preserve the
-	// order of rows, because each row is identified by its key and loading is twice as fast without the order.
+	// A setting in the connection string needs no statement of its own. There, a limit of the threads also takes effect
+	// before DuckDB starts any thread. DuckDB must not fetch, load or remember anything by itself. Loading does not
+	// preserve the order of rows: each row is identified by its key, and loading is twice as fast without the order.
 	config := fmt.Sprintf("?autoinstall_known_extensions=false&autoload_known_extensions=false"+
 		"&allow_community_extensions=false&allow_persistent_secrets=false&preserve_insertion_order=%t", o.keepOrder)
 	if o.Threads > 0 {

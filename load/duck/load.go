@@ -13,7 +13,7 @@ import (
 // the file come from such replacements.
 type ReplacePartition struct {
 	Table *schema.Table
-	Where string   // condition on the rows to delete; empty: delete none
+	Where string   // condition on the rows to delete; if empty, no row is deleted
 	Files []string // Parquet files with the rows to insert, absolute paths
 	Query string   // SQL that computes rows to insert from other tables
 }

@@ -119,7 +119,7 @@ func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where str
 	return contents, nil
 }
 
-// modelsPart is the key of one more row of int.made, which has a hash of all models.
+// modelsPart is the key of the one row of int.made that is not about a partition: it has a hash of all models.
 var modelsPart = ModelPartition{Model: "models"}
 
 // AddModels adds the row that identifies the set of models.

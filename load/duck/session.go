@@ -18,7 +18,7 @@ type Session struct {
 	conn    *sql.Conn
 	stop    func() error
 	tempDir string
-	scratch *durable.Scratch // nil: no folder could be created; few queries need one
+	scratch *durable.Scratch // a private folder, which few queries need; nil if none could be created
 }
 
 // MaxSpill bounds the data that a session moves from memory into its folder.

@@ -19,7 +19,8 @@ type Warehouse struct {
 	conn *sql.Conn
 	end  func() error
 	disk durable.Disk
-	// fullMemory is the memory limit to use after DuckDB runs out of memory; empty: the full limit is in use already.
+	// fullMemory is the memory limit to use after DuckDB runs out of memory. It is empty if that limit is in use
+	// already.
 	fullMemory string
 	// mayLackDisk means that the disk may lack space for temporary files, so a disk error also leads to another attempt
 	// with more memory.
@@ -141,10 +142,10 @@ func (w *Warehouse) Exec(ctx context.Context, statements ...string) error {
 	return execAll(ctx, w.conn, statements)
 }
 
-// Stop ends the engine. It joins the argument outcome with the error of ending the engine.
+// Stop ends the engine. It joins the error of ending the engine, if any, to the argument outcome.
 func (w *Warehouse) Stop(outcome error) error { return errors.Join(outcome, w.end()) }
 
-// Finish checkpoints and detaches the file and makes it durable, with nothing left in a write-ahead log.
+// Finish makes a checkpoint, detaches the file and makes the file durable. Nothing is left in a write-ahead log.
 func (w *Warehouse) Finish(ctx context.Context) error {
 	// A checkpoint that ran out of memory cannot be repeated.
 	if err := w.useFullMemory(ctx); err != nil {

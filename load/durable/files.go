@@ -187,7 +187,7 @@ func (d Disk) SyncFile(path string) error {
 	return Storage(errors.Join(f.Sync(), f.Close()))
 }
 
-// SyncDir makes the names in a folder durable: without it a crash can undo a rename.
+// SyncDir makes the names in a folder durable. Without this call, a crash can undo a rename.
 func (d Disk) SyncDir(dir string) error {
 	f, err := d.Open(dir)
 	if err != nil {

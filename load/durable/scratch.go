@@ -24,8 +24,8 @@ const scratchPrefix = "spendsync-scratch-"
 // may not have been created yet.
 const lockless = time.Minute
 
-// MakeScratch creates a folder below a parent, or below [os.TempDir] if parent is empty. The caller must remove it.
-// Errors are [ErrTempDir].
+// MakeScratch creates a folder below the folder parent, or below [os.TempDir] if parent is empty. The caller must
+// remove the new folder. Errors are [ErrTempDir].
 func MakeScratch(parent string) (*Scratch, error) {
 	if parent == "" {
 		parent = os.TempDir()

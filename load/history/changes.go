@@ -12,8 +12,8 @@ type ReadTime struct {
 	RunID string
 }
 
-// restatement returns a row of spend_change, made of the stored row and the row as read. If the row is new or gone, one
-// of the two is nil.
+// restatement returns a row of spend_change, made of the stored row and the row as read. The argument stored is nil for
+// a new row. The argument read is nil for a row that is no longer in the report.
 func (by ReadTime) restatement(stored, read *schema.Spend) schema.SpendChange {
 	row := cmp.Or(read, stored)
 	l := schema.SpendChange{AccountID: row.AccountID, ReportDate: row.ReportDate, CampaignID: row.CampaignID,

@@ -92,8 +92,8 @@ func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, e *
 	return checkRemembered(e, before, observed)
 }
 
-// checkRemembered checks that the memory's state of an entity fits the entity's current version. The argument f has the
-// version columns of that version.
+// checkRemembered compares what the memory says about an entity with the version columns f of the entity's current
+// version.
 func checkRemembered[R any](e *entity[R], f *schema.Frame, observed schema.Instant) error {
 	switch {
 	case f.ValidFrom > observed:

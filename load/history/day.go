@@ -125,7 +125,7 @@ type Sums struct {
 	Conversions schema.Null[int64] `json:"conversions"`
 }
 
-// Counts are the names of the columns of a report row that contain counts. [Lacks] has the same order.
+// Counts are the names of the columns that contain counts in a report row. [Lacks] has the same order.
 var Counts = [...]string{"clicks", "impressions", "conversions"}
 
 func countsOf(r *schema.Spend) [len(Counts)]schema.Null[int64] {
@@ -135,8 +135,8 @@ func countsOf(r *schema.Spend) [len(Counts)]schema.Null[int64] {
 // Lacks counts the rows with a NULL in place of a count, separately for each of [Counts].
 type Lacks [len(Counts)]int64
 
-// After returns the numbers after one more read of the day: it adds the rows that lost a count in the read, and
-// subtracts those that regained one.
+// After returns the numbers as they are after one more read of the day. It adds the rows that lost a count in that
+// read, and subtracts those that regained one.
 func (l Lacks) After(lost, regained Lacks) Lacks {
 	for i := range l {
 		l[i] = max(0, l[i]-regained[i]) + lost[i]
@@ -150,8 +150,8 @@ func (s Sums) HasDelivery() bool {
 	return s.Spend != 0 || s.Clicks.V != 0 || s.Impressions.V != 0 || s.Conversions.V != 0
 }
 
-// sumDay adds up the rows of a day. It returns [schema.ErrRange] if a subset of the rows, for example a campaign, could
-// add up to more than DECIMAL(18,6) holds.
+// sumDay adds up the rows of a day. It returns [schema.ErrRange] if some of the rows, for example those of a campaign,
+// could add up to more than DECIMAL(18,6) holds.
 func sumDay(rows *schema.SpendRows) (Sums, error) {
 	s := Sums{Rows: int64(rows.Len())}
 	var unsigned schema.Money
@@ -167,7 +167,7 @@ func sumDay(rows *schema.SpendRows) (Sums, error) {
 			if n.Valid {
 				counts[k].V, counts[k].Valid = counts[k].V+n.V, true
 			}
-			// Credits have negative counts, so the sums of absolute values are checked.
+			// Rows with credits have negative counts, so the sums of absolute values are checked.
 			if unsignedCounts[k] += max(n.V, -n.V); unsignedCounts[k] < 0 { // overflow
 				return s, fmt.Errorf("a sum of counts: %w", schema.ErrRange)
 			}

@@ -20,9 +20,8 @@ func (d *Diff) Add(other Diff) {
 // Merged is the result of [Day.Merge]: the differences between the stored rows of a day and the rows as read.
 type Merged struct {
 	Diff Diff
-	// Lost and Regained count rows, separately for each of [Counts]. Lost counts the stored rows with a count for which
-	// the read has a NULL. Regained counts the stored rows with a NULL for which the read has a count, or no row at
-	// all.
+	// Lost is the number of stored rows that have a count, but NULL in the read. Regained is the number of stored rows
+	// that have a NULL, but a count in the read, or that the read lacks. Both are kept separately for each of [Counts].
 	Lost, Regained Lacks
 	// Names are the campaign names in the stored rows, by campaign ID.
 	Names map[string]string
@@ -32,10 +31,9 @@ type Merged struct {
 // _run_id in the day's rows: an unchanged row keeps all three stored values, and a changed row keeps its stored
 // _first_seen_at. After an error the rows must not be used.
 //
-// Merge calls the function restate with each restatement, in key order. A restatement is a row that is new, gone, or
-// has other numbers, although the day was over when the stored rows were read. A number in place of a NULL is not a
-// restatement. After restate has returned false, it is not called again. The argument restate is nil if the day was not
-// over.
+// Merge calls the function restate with each restatement, in key order, until restate returns false. A restatement is a
+// row that is new, gone, or has other numbers, although the day was over when the stored rows were read. A number in
+// place of a NULL is not a restatement. If the day was not over, restate is nil.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime,
 	restate func(schema.SpendChange) bool) (Merged, error) {
 	read := d.rows
@@ -50,7 +48,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime,
 			m.turnStored(&batch[i])
 		}
 	}
-	if m.storedRows == 0 && m.restate == nil { // all rows are new, and keep the stamps that they have
+	if m.storedRows == 0 && m.restate == nil { // all rows are new: keep their _first_seen_at, _changed_at and _run_id
 		return Merged{Diff: Diff{Inserted: int64(read.Len())}}, nil
 	}
 	for m.next < read.Len() {
@@ -70,7 +68,7 @@ type merger struct {
 	next       int          // index of the next row as read
 	row        schema.Spend // the row at next
 	storedRows int          // number of stored rows so far
-	run        string       // run ID of the last unchanged row; rows with the same ID share its text
+	run        string       // run ID of the last unchanged row; the next rows with this ID share the string
 
 	campaign string // campaign of the previous stored row
 }

@@ -13,10 +13,10 @@ import (
 // unreadable field is not a change. A missing entity counts as deleted only after o.Patience consecutive complete
 // listings lacked it. Merging the same observation again changes nothing.
 //
-// tracked are the columns whose changes create a version. The given history is not modified. If nothing has changed,
-// Advance returns the same rows, and only the memory advances. Advance refuses an inconsistent history, an observation
-// older than the last one, and an entity seen twice. It also refuses an observation that has the instant of the last
-// one, but other values.
+// The argument tracked has the columns whose changes create a version. The given history is not modified. If nothing
+// has changed, Advance returns the same rows, and only the memory advances. Advance refuses an inconsistent history, an
+// observation older than the last one, and an entity seen twice. It also refuses an observation that has the instant of
+// the last one, but other values.
 func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R]) (next Versions[R], st Stats, err error) {
 	a := newAdvance[R, P](t, tracked, o)
@@ -92,7 +92,7 @@ func (a *advance[R, P]) merge(h Versions[R]) error {
 // columns has been read.
 func (a *advance[R, P]) entity(row *R) *entity[R] {
 	i, isStored := a.next, a.next < len(a.stored) && a.id.compare(a.stored[a.next].current, row) == 0
-	if !isStored { // an entity was skipped, the rows are not in key order, or this entity is new
+	if !isStored { // search: an entity was skipped, the rows are unordered, or the key is new
 		i, isStored = slices.BinarySearchFunc(a.stored, row, func(e entity[R], row *R) int {
 			return a.id.compare(e.current, row)
 		})
@@ -252,7 +252,7 @@ func (a *advance[R, P]) miss(e *entity[R]) {
 	case frame.IsDeleted:
 		e.confirmed = max(e.confirmed, a.since())
 	case a.replay:
-		// This observation repeats the last one, and the absence was counted then.
+		// This observation was merged before, and the absence was counted then.
 	case e.missed+1 < a.Patience:
 		e.missed++
 		a.stats.Missing++

@@ -86,7 +86,7 @@ func keyText(parts []string) string {
 	return strings.Join(escaped, "/")
 }
 
-// GroupKey returns the key of a group: all entities whose keys have the same first part.
+// GroupKey returns the key of a group. A group has all entities whose keys begin with the given part.
 func GroupKey(first string) string { return keyText([]string{first, ""}) }
 
 // groupOf returns the key of an entity's group: the first part of the entity's key, and a slash. If the entity's key

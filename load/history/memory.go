@@ -18,8 +18,9 @@ type Memory struct {
 	ObservedAt schema.Instant `json:"observed_at,omitzero"`
 	// Missed counts, by key, the consecutive complete listings that lacked the entity.
 	Missed map[string]int `json:"missed,omitempty"`
-	// By key, the tracked columns that no run has been able to read yet, sorted. Only keys with the read state partial
-	// have an entry. A stub or an unreadable key needs no entry, because none of its columns was ever read.
+	// Never has, by key, the tracked columns that no run has been able to read yet, sorted. Only keys with the read
+	// state partial have an entry. A stub or an unreadable key needs no entry, because none of its columns was ever
+	// read.
 	Never map[string][]string `json:"never,omitempty"`
 
 	// ConfirmedAt and Exceptions record when the keys were last confirmed. Only version 11 of the tables uses them. A
@@ -72,7 +73,7 @@ func (m *Memory) Add(o Memory) {
 	m.Missed, m.Never = added(m.Missed, o.Missed), added(m.Never, o.Never)
 }
 
-// added returns the first map with the entries of the second copied into it. It creates the first map if necessary.
+// added copies the entries of the map more into the map to, and returns that map. It creates the map if necessary.
 func added[V any](to, more map[string]V) map[string]V {
 	if to == nil && len(more) > 0 {
 		to = map[string]V{}

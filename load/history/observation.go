@@ -33,8 +33,9 @@ const (
 // Observation contains what one run has read for one table.
 type Observation[R any] struct {
 	// Since is when the reading began, and At is when it ended. The values were true at an unknown moment between the
-	// two. To be safe, a version is valid only from At, and is confirmed only as of Since. So a change always happened
-	// after the version's changed_after, and not after its valid_from. If Since is zero, At is used for both.
+	// two. So a version is valid only from At, which is its valid_from: a change had happened by then. A version is
+	// confirmed only as of Since, because the value may have changed right afterwards. That instant becomes the
+	// changed_after of the next version. If Since is zero, At is used for both.
 	Since, At schema.Instant
 	RunID     string
 	Seen      []Seen[R] // one element for each entity that was read
@@ -42,11 +43,11 @@ type Observation[R any] struct {
 	// Refreshed are untracked columns whose newest values are always written into the current version. Other untracked
 	// columns are written only together with a version.
 	Refreshed []schema.Column
-	// Absence returns why a stored entity was not seen; nil means Unknown for all. For an entity that is deleted
-	// already, Gone confirms the deletion.
+	// Absence returns why a stored entity was not seen. If an entity is deleted already, Gone confirms the deletion. If
+	// the function is nil, the reason is Unknown for all entities.
 	Absence func(row *R) Absence
-	// Confirmed returns when the current version of a stored entity was last confirmed, for callers that store this
-	// time outside of the row. It may be nil.
+	// Confirmed returns when the current version of a stored entity was last confirmed. It is for callers that store
+	// this time outside of the row, and nil for all others.
 	Confirmed func(row *R) schema.Instant
 	// Confirm is called with the current version of each entity and the instant of its last confirmation. It may be
 	// nil.
@@ -77,11 +78,11 @@ type Stats struct {
 	Changed   bool
 	FirstSeen int64 // new entities that were read, at least in part
 	Stubs     int64 // new entities that are named only in the report
-	Filled    int64 // current versions that got columns which were read for the first time
+	Filled    int64 // current versions that got a value in a column that had never been read
 	Refreshed int64 // current versions that got a newer value of an untracked column
 	Versions  int64 // new versions with changed values
 	Deleted   int64 // new versions that record a deletion
-	Restored  int64 // new versions of entities that were deleted
+	Restored  int64 // new versions of entities that had been deleted
 	Confirmed int64 // seen entities of which every tracked field was read
 	Unread    int64 // seen entities of which a tracked field could not be read
 	Missing   int64 // entities that a complete listing lacked, but that are not deleted yet
@@ -114,7 +115,7 @@ type advance[R any, P Versioned[R]] struct {
 
 	stored   []entity[R]           // in key order
 	entities []*entity[R]          // the stored entities, and then the new ones
-	next     int                   // index, in the field stored, of the entity that is expected next
+	next     int                   // index of the entity that is expected next, in the slice stored
 	added    map[string]*entity[R] // the new entities, by key
 	asked    R                     // copy of a current version, to be passed to the function Absence
 	stats    Stats

@@ -23,8 +23,8 @@ func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
 	return unread, nil
 }
 
-// carry returns the row with other values in the unread columns: those of the argument source, or NULL if source is
-// nil.
+// carry returns the row with other values in its unread columns. These are the values of the row source, or NULL if
+// source is nil.
 func (a *advance[R, P]) carry(row, source *R, unread columns) *R {
 	if len(unread) == 0 {
 		return row
@@ -44,7 +44,7 @@ type reading struct {
 	changed  []string // tracked columns whose values differ, sorted
 	never    []string // tracked columns that no run has been able to read yet, sorted
 	filled   bool     // whether a tracked column was read for the first time
-	first    bool     // whether one of these columns is as old as the table, not added to it later
+	first    bool     // whether such a column is as old as the table, not added to the table later
 	full     bool     // whether every tracked column was read
 	confirms bool     // whether all values of the version are confirmed
 }

@@ -25,7 +25,7 @@ type Versions[R any] struct {
 // entity has the versions of one key, and the state of the key from the memory.
 type entity[R any] struct {
 	stored  []R // the stored versions, oldest first; never written to
-	closed  []R // ended versions to write; the first of them is the last stored version, with its end set
+	closed  []R // ended versions to write, beginning with the last stored version, whose end is now set
 	current *R  // the newest version: the last stored version, or a new row
 
 	confirmed schema.Instant // when the current version was last confirmed

@@ -11,15 +11,15 @@ import (
 	"spendsync/load/durable"
 )
 
-// Faults is a [durable.FS] over real files in which one call fails, or that call and every later call. It syncs
-// nothing.
+// Faults is a [durable.FS] over real files. In it one call fails. If Always is set, every later call fails too. It
+// syncs nothing.
 type Faults struct {
-	At     int // number of the call that fails, from 1; 0: none
+	At     int // number of the call that fails, from 1; if 0, no call fails
 	After  bool
 	Always bool
 	Errno  syscall.Errno
-	Before func(call string) error // called before each call, which fails with the returned error; may be nil
-	Made   func(call string)       // called after each call that succeeded; may be nil
+	Before func(call string) error // called before each call, which fails if Before returns an error; may be nil
+	Made   func(call string)       // may be nil; it is called after each call that succeeded
 
 	mu     sync.Mutex
 	calls  []string
@@ -34,7 +34,7 @@ func (d *Faults) Calls() []string {
 	return slices.Clone(d.calls)
 }
 
-// Struck returns the first call that failed; empty if none did.
+// Struck returns the first call that failed. It is empty if no call failed.
 func (d *Faults) Struck() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

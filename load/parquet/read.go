@@ -69,8 +69,8 @@ func Batches[R any](d durable.Disk, path string, t schema.TableOf[R], columns ..
 	}
 }
 
-// batchesOf reads each batch of rows into a buffer that the function room returns. The buffer must be zeroed, because a
-// NULL leaves the field in the buffer unchanged.
+// batchesOf reads each batch of rows into a buffer, which it gets from the function room. The buffer must be zeroed,
+// because a NULL leaves the field in the buffer unchanged.
 func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		for left := f.rows; left > 0; {
@@ -94,7 +94,7 @@ func fill[R any](f *file, t schema.TableOf[R], rows []R, last bool) error {
 	for i := range f.columns {
 		c := &f.columns[i]
 		if c.index < 0 {
-			continue // the file lacks the column: NULL
+			continue // the file lacks the column, so its values are NULL
 		}
 		at := 0
 		err := c.read(len(rows), f.values, func(values []parquet.Value) {
@@ -313,7 +313,7 @@ func (f *file) record(rows int64, last bool) (arrow.Record, error) {
 type columnReader struct {
 	groups []parquet.RowGroup // the row groups still to come
 	index  int                // index of the column in the file; -1 if the file lacks it
-	pages  parquet.Pages      // those of the current row group; nil if there is none
+	pages  parquet.Pages      // the pages of the current row group; nil if there is no such group
 	page   parquet.Page
 	values parquet.ValueReader // those of the current page
 }

@@ -59,7 +59,7 @@ type Day struct {
 	Campaigns []string `json:"campaigns,omitempty"` // only if Withheld is set
 	// Alike is the number of other reads with the same rows.
 	Alike int `json:"alike,omitzero"`
-	// Pieces state which pages are about which campaign, if the day was read campaign by campaign.
+	// If the day was read campaign by campaign, Pieces lists the pages of each campaign.
 	Pieces []schema.Piece `json:"pieces,omitempty"`
 
 	folder string // name of the day's folder
@@ -95,13 +95,13 @@ type Reply struct {
 	Name     string `json:"name"`
 	Bytes    int64  `json:"bytes"`
 	SHA256   string `json:"sha256"`
-	Unpacked int64  `json:"unpacked,omitzero"` // size after decompression; 0: not known
+	Unpacked int64  `json:"unpacked,omitzero"` // size after decompression; 0 if it is not known
 }
 
 // Packed is a compressed reply to be stored.
 type Packed struct {
 	Content  []byte
-	Unpacked int64 // size after decompression; 0: not known
+	Unpacked int64 // size after decompression; 0 if it is not known
 }
 
 // at returns the path of a day's folder.

@@ -20,10 +20,10 @@ import (
 // Options configure access to a bucket. The credentials, the region and the endpoint are not among them: they come from
 // the environment variables that the AWS command line uses.
 type Options struct {
-	AllowHTTP bool // allow plain HTTP to other machines
-	// Pause is the longest pause between attempts of a request; 0: ten seconds.
+	AllowHTTP bool // whether plain HTTP to other machines is allowed
+	// Pause is the longest pause between attempts of a request. If it is 0, ten seconds are used.
 	Pause time.Duration
-	// Patience limits how long the storage may take to begin a reply; 0: two minutes.
+	// Patience limits how long the storage may take to begin a reply. If it is 0, two minutes are used.
 	Patience time.Duration
 }
 
@@ -59,7 +59,7 @@ type object struct {
 	name  string
 	bytes int64
 	tag   string    // identifies the content; empty if the storage has no tags
-	at    time.Time // when it was written, by the clock of the storage
+	at    time.Time // when the object was written, by the clock of the storage
 }
 
 // content is the content of an object to be written.
@@ -67,7 +67,8 @@ type content struct {
 	bytes  int64
 	sha256 string
 	kind   string // the media type
-	// open opens the content. If the content does not have the hash, reading fails before the last bytes are delivered.
+	// open opens the content. If the content does not match the SHA-256, reading fails before the last bytes are
+	// delivered.
 	open func() (io.ReadCloser, error)
 }
 

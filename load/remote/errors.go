@@ -101,7 +101,8 @@ var statuses = map[int]error{
 	http.StatusMethodNotAllowed: ErrLacking,
 }
 
-// means returns this package's error that fits best. The argument err is the error that the S3 library returned.
+// means translates the error e into the error of this package that fits best. The argument err is the error that the S3
+// library returned.
 func (e *Error) means(err error) error {
 	code, hasCode := codes[e.Code]
 	status, hasStatus := statuses[e.Status]
@@ -168,7 +169,7 @@ func (s *s3) failed(ctx context.Context, name string, err error) error {
 		Reason: redacted(strings.Join(strings.Fields(cause.Error()), " "))}
 	if reply, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		e.Status, e.Code = reply.StatusCode, reply.Code
-		if strings.HasPrefix(e.Code, strconv.Itoa(e.Status)) { // the reply has no code; this is the library's text
+		if strings.HasPrefix(e.Code, strconv.Itoa(e.Status)) { // the library made this code up; the reply has none
 			e.Code = ""
 		}
 		if reply.Message == reply.Code {

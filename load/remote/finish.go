@@ -16,8 +16,8 @@ import (
 	"spendsync/schema"
 )
 
-// abandonedAfter is the age from which a DuckDB file, list or page that no readable generation names is removed in any
-// case. A younger one may belong to a push that has not written its pointer yet, so it is removed only if its
+// abandonedAfter is an age of DuckDB files, lists and pages that no readable generation names. Older ones are always
+// removed. A younger one may belong to a push that has not written its pointer yet, so it is removed only if its
 // generation is older than the pointer's.
 const abandonedAfter = 24 * time.Hour
 
@@ -159,8 +159,8 @@ func parquetOf(l *list) map[string]File {
 func dayOf(pointer *Pointer) schema.Date { return schema.DateOf(pointer.PublishedAt.Time()) }
 
 // sweep removes the objects that no readable generation names. Such objects belong to generations that are no longer
-// kept, or to pushes that died or were overtaken. A concurrent push may have started from the same pointer: sweep keeps
-// the objects that it may have written.
+// kept, or to pushes that died or were overtaken. A concurrent push may have started from the same pointer; sweep keeps
+// the objects that such a push may have written.
 func (p *push) sweep(ctx context.Context, pointer *seen) error {
 	needed := map[string]bool{}
 	for _, e := range pointer.Generations {

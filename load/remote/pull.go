@@ -27,9 +27,11 @@ const pullTries = 5
 
 // PullOptions select the generation and the files to pull, and the destination.
 type PullOptions struct {
-	Dir     string
-	All     bool // true: a complete store; false: a copy with the DuckDB file, the manifest and the latest ledgers
-	Parquet bool // pull the Parquet files as well
+	Dir string
+	// All means that the folder becomes a complete store. Otherwise it becomes a copy with the DuckDB file, the
+	// manifest and the latest ledgers.
+	All     bool
+	Parquet bool // whether to pull the Parquet files as well
 	// Generation selects the generation with this number. If it is 0, At selects the newest generation published by
 	// that time. If both are zero, Pull takes the newest generation.
 	Generation int64
@@ -154,8 +156,7 @@ func missingIn(ctx context.Context, c *load.Copy, files []File) (wanted []load.S
 	return wanted, missing, nil
 }
 
-// split separates the files of which the manifest consists, manifest.json and those below manifest/, from all other
-// files.
+// split returns two lists: manifest.json with the files below manifest/, and all other files.
 func split(files []File) (index, rest []File) {
 	for _, f := range files {
 		if f.Path == manifest.FileName || strings.HasPrefix(f.Path, "manifest/") {
@@ -297,9 +298,9 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 	return fetched, g.Wait()
 }
 
-// Watch reads the pointer repeatedly, and pulls if it has changed, until the context ends or the function wait returns
-// an error. After every read it passes the result of the pull to the last argument, or nil and nil if the pointer has
-// not changed. Watch continues after errors.
+// Watch reads the pointer repeatedly, until the context ends or the function wait returns an error. It pulls if the
+// pointer differs from the one of the last complete pull. After every read it passes the result of the pull to the last
+// argument. If it did not pull, it passes nil and nil. Watch continues after errors.
 func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Context) error,
 	each func(*Pulled, error)) error {
 	var followed []byte

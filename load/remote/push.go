@@ -31,14 +31,16 @@ const pushTries = 8
 // PushOptions select the store to push.
 type PushOptions struct {
 	Dir        string // data directory of the store, which is only read
-	AcceptLoss bool   // allow replacing a newer generation or another history
-	Full       bool   // upload all files, even if the bucket should have them
-	Begun      bool   // whether an earlier push to this bucket has succeeded; then an empty bucket is [ErrVanished]
-	// Page returns the report page of the store's generation; nil: push no page.
+	AcceptLoss bool   // whether a newer generation or another history may be replaced
+	Full       bool   // whether to upload all files, even those that the bucket should have
+	// Begun means that an earlier push to this bucket has succeeded. An empty bucket is then an [ErrVanished].
+	Begun bool
+	// Page returns the report page of the store's generation. If it is nil, no page is pushed.
 	Page     func(ctx context.Context) (page []byte, err error)
 	LockWait time.Duration // limit for waiting on another push to a folder
 	Log      *slog.Logger
-	// Pause is called before a push starts again because the store has published a new generation. Nil: wait 200 ms.
+	// Pause is called before a push starts again because the store has published a new generation. If it is nil, the
+	// push waits 200 ms.
 	Pause func(context.Context) error
 }
 
@@ -63,7 +65,7 @@ func (b *Bucket) Push(ctx context.Context, o PushOptions) (done *Pushed, err err
 	if o.Pause == nil {
 		o.Pause = pause
 	}
-	if o.Begun { // check before locking, which creates the folder
+	if o.Begun { // check first, because locking creates the folder
 		if pointer, err := b.readPointer(ctx); err == nil && pointer == nil {
 			return nil, fmt.Errorf("%s: %w", b.address, ErrVanished)
 		}
@@ -281,7 +283,8 @@ func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen,
 }
 
 // upload uploads the files that the bucket lacks, and returns all files with their objects. The bucket already has the
-// objects that the pointer's list names, and objects left by an interrupted push that started from the same pointer.
+// objects that the pointer's list names. It may also have objects from an interrupted push that started at the same
+// pointer.
 func (p *push) upload(ctx context.Context, former *seen) ([]File, error) {
 	base, objects := "first", map[string]string{}
 	if former != nil {

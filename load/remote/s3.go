@@ -31,7 +31,7 @@ type s3 struct {
 	bucket, prefix string
 	google         bool
 	identity       *credentials.Credentials
-	encryption     encrypt.ServerSide // for written objects; nil: the bucket's default
+	encryption     encrypt.ServerSide // how written objects are encrypted; nil for the bucket's default
 	pause          time.Duration      // see Options.Pause
 	address        string             // without options
 	endpoint       string             // see Error.Endpoint

@@ -40,7 +40,7 @@ func (s *s3) server(q url.Values, o Options) (*url.URL, error) {
 	return at, nil
 }
 
-// lookupOf returns whether the bucket is in the host or in the path of an object's URL. The default is the host for
+// lookupOf returns where the URL of an object names the bucket: in the host or in the path. The default is the host for
 // Amazon, Google and Alibaba, and the path for other servers.
 func lookupOf(q url.Values) (minio.BucketLookupType, error) {
 	if !q.Has("use_path_style") {

@@ -18,8 +18,8 @@ import (
 )
 
 // VerifyParquet compares the files below parquet/, which readers glob, with the newest generation. It returns the
-// damage of each file that differs, is missing or does not belong there, ordered by path. While a push has written the
-// pointer and not yet these files, they are not compared, and a warning is logged.
+// damage of each file that differs, is missing or does not belong there, ordered by path. If the push of the newest
+// generation has not finished these files, VerifyParquet logs a warning and does not compare them.
 func (b *Bucket) VerifyParquet(ctx context.Context, log *slog.Logger) ([]*durable.Damage, error) {
 	for range pullTries {
 		before, err := b.readPointer(ctx)

@@ -24,11 +24,12 @@ func Long(t testing.TB) {
 	}
 }
 
-// Drawn reports whether a test tries the named case: always with [All], otherwise about one of every `in` cases, chosen
-// by a hash of the name.
+// Drawn reports whether a test tries the case with this name. If [All] returns true, a test tries every case, otherwise
+// about one of every `in` cases, chosen by a hash of the name.
 func Drawn(name string, in uint32) bool { return All() || crc32.ChecksumIEEE([]byte(name))%in == 0 }
 
-// Times returns a number of random runs: most if SPENDSYNC_TEST is "long", many if it is "all", otherwise few.
+// Times returns a number of random runs: its third argument if SPENDSYNC_TEST is "long", its second if it is "all",
+// otherwise its first.
 func Times(few, many, most int) int {
 	switch level {
 	case "long":

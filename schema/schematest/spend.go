@@ -8,7 +8,7 @@ import (
 	"spendsync/schema"
 )
 
-// SpendRow returns a row of account acme, after the functions in edit have changed the fields that matter to a test.
+// SpendRow returns a row of account acme. The edit functions change the fields that matter to a test.
 func SpendRow(d schema.Date, source string, spend schema.Money, edit ...func(*schema.Spend)) schema.Spend {
 	r := schema.Spend{
 		AccountID: "acme", ReportDate: d, CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,

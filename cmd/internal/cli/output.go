@@ -30,8 +30,8 @@ func WriteJSON(w io.Writer, v any) error {
 	return QuietPipe(e.Encode(v))
 }
 
-// QuietPipe drops the error of writing to a pipe whose reader has ended, for example head. It marks all other errors
-// that name a file as storage errors.
+// QuietPipe drops the error of a write to a pipe whose reader (for example head) has ended. All other errors that name
+// a file become storage errors.
 func QuietPipe(err error) error {
 	var path *fs.PathError
 	switch {
@@ -70,7 +70,7 @@ func TerminalWidth(w io.Writer) int {
 const maxText = 120
 
 // TextWidth returns the width for wrapping texts: the width of the terminal, but at most [maxText]. If the output is
-// not a terminal, lines are not wrapped, so that grep and awk see whole lines.
+// not a terminal, it returns a width beyond any line, so that grep and awk see whole lines.
 func TextWidth(w io.Writer) int {
 	if !IsTerminal(w) {
 		return math.MaxInt16

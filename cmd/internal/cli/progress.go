@@ -27,7 +27,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bars != nil {
-		if n, err := s.bars.Write(p); err == nil { // if this fails, the bars have just ended: use out
+		if n, err := s.bars.Write(p); err == nil { // an error means that the bars have just ended; then use out
 			return n, nil
 		}
 	}
@@ -43,7 +43,7 @@ func (s *Screen) setBars(bars *mpb.Progress) {
 // Bar shows the progress of reading: steps, rows, rows per second, time left.
 type Bar struct {
 	screen     *Screen
-	left       string // text after "33 of 33" in the line that replaces the bar; empty: no line
+	left       string // text after "33 of 33" in the line that replaces the bar; if empty, no line replaces it
 	bars       *mpb.Progress
 	bar        *mpb.Bar // nil if the output is not a terminal
 	waitsUntil func() time.Time
@@ -52,7 +52,7 @@ type Bar struct {
 	start      time.Time
 	steps      atomic.Int64
 	stepped    atomic.Int64 // when the bar last moved, in nanoseconds since start
-	waited     atomic.Int64 // when the bar last saw a wait for the request limit, in nanoseconds since start
+	waited     atomic.Int64 // when the bar last waited for the request limit, in nanoseconds since start
 }
 
 // Progress starts a bar that counts to n; kind names what it counts, for example days. If the output is not a terminal,
@@ -84,9 +84,9 @@ func (s *Screen) Progress(kind, done string, n int, waitsUntil func() time.Time)
 // service answers the first requests faster than later requests, which have to wait for the limit.
 const paceAfter = 3 * time.Second
 
-// pace describes the progress of the bar; took is the time since the bar's start. The text has the rows so far, and
-// then one of three durations: the rest of a wait whose end is known, the time since the last step or wait if it is
-// more than three seconds, or the remaining time at the pace so far.
+// pace describes the progress of the bar; took is the time since the bar's start. The text has the rows so far and one
+// duration. The duration is the rest of a wait whose end is known. Otherwise, after three seconds without a step or a
+// wait, it is the time since then. Otherwise it is the remaining time at the pace so far.
 func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string) {
 	if rows := b.rows.Load(); rows > 0 {
 		text = fmt.Sprintf("%s rows, %s/s ", Grouped(rows), Grouped(int64(float64(rows)/max(took.Seconds(), 0.001))))
@@ -102,8 +102,8 @@ func (b *Bar) pace(took, wait time.Duration, current, total int64) (text string)
 	case idle > 3*time.Second:
 		text += fmt.Sprintf("waiting %v for replies", idle.Round(time.Second))
 	case current > 0 && took >= paceAfter:
-		// Estimate the time left at the last step, and subtract the time since then, so that it shrinks between two
-		// steps.
+		// Estimate the time left at the last step, and subtract the time since then, so that the estimate shrinks
+		// between two steps.
 		left := max(time.Second, stepped*time.Duration(total-current)/time.Duration(current)-idle)
 		text += left.Round(time.Second).String() + " left"
 	}

@@ -10,7 +10,7 @@ import (
 	"spendsync/extract"
 )
 
-// Report and API are what error messages call the two interfaces of the service.
+// Report and API are the names of the service's two interfaces in error messages.
 const (
 	Report = "report"
 	API    = "advertiser API"
@@ -20,7 +20,7 @@ const (
 type ClientOptions struct {
 	UserAgent string
 	Log       *slog.Logger
-	Transport http.RoundTripper // nil: requests go to the network
+	Transport http.RoundTripper // if nil, requests go over the network
 }
 
 // ReportClient returns a client of the spend report.
@@ -44,8 +44,9 @@ func (k Credentials) report() string {
 func (k Credentials) api() string { return "Bearer " + string(k.APIKey) }
 
 // client returns a client that adds credentials to its requests. After a 401 the client reads the credentials once
-// more, because the key may have been rotated. The functions header and beside return the Authorization headers of this
-// client and of the client of the other interface. The client removes both headers' values from replies.
+// more, because the key may have been rotated. The function header returns the Authorization header of this client; the
+// function beside returns the header of the other interface's client. This client removes the values of both headers
+// from replies.
 func (c *Config) client(variable string, e extract.Options, o ClientOptions, header,
 	beside func(Credentials) string) (*extract.Client, error) {
 	k, err := c.credentials()

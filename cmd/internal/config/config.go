@@ -66,7 +66,7 @@ type Config struct {
 	LogLevel  string `env:"LOG_LEVEL" from:"info; on a terminal warn"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
 
-	// files contains the variables that name files, including files with secrets.
+	// files maps each variable that names a file to the path, including files with secrets.
 	files map[string]string
 
 	// assumed contains the assumptions about the service: the embedded defaults, overridden by ServiceFile.

@@ -38,7 +38,8 @@ func Address(raw string) *url.URL {
 	return u
 }
 
-// Gateway returns the address of the Pushgateway, or nil if the variable is not set.
+// receiver parses one address, and also returns the chats or mailboxes that the address names. For an invalid address
+// it returns the reason. The reason does not quote the address, which may contain a secret.
 func (c *Config) Gateway() (*url.URL, error) {
 	u, err := c.address("PUSHGATEWAY_URL", c.Pushgateway)
 	switch {
@@ -93,7 +94,7 @@ func (c *Config) checkNotices() (err error) {
 // Receiver is one webhook, chat or mailbox. Each receiver has its own state, so that a failing receiver does not delay
 // the other receivers.
 type Receiver struct {
-	Name string   // the receiver's number and Form, for example "1 slack"; never a secret
+	Name string   // the receiver's number and its Form, for example "1 slack"; never a secret
 	Form string   // slack, telegram, mail, json
 	URL  *url.URL // where to post; for mail: smtp:// or smtps://, with user and password
 	From string   // sender of mails
@@ -103,8 +104,8 @@ type Receiver struct {
 // beginsAddress matches a comma that separates two addresses. Any other comma is part of an address.
 var beginsAddress = regexp.MustCompile(`,([a-z+]+://)`)
 
-// Receivers returns where notices are sent, as NOTIFY_URL lists it. Errors identify an address only by its position,
-// because anybody who knows the address could send messages there.
+// Receivers returns the receivers of notices, in the order of NOTIFY_URL. Errors identify an address only by its
+// position, because anybody who knows the address could send messages there.
 func (c *Config) Receivers() (all []Receiver, err error) {
 	if !c.isSet("NOTIFY_URL", c.NotifyURL) {
 		return nil, nil
@@ -130,8 +131,8 @@ func (c *Config) Receivers() (all []Receiver, err error) {
 	return all, nil
 }
 
-// formsByScheme maps the scheme of a receiver's address to the receiver's Form. An address on one of slackHosts has the
-// Form slack: these servers accept messages in Slack's JSON format.
+// formsByScheme maps the scheme of a receiver's address to the value of Receiver.Form. For an address on one of
+// slackHosts, Receiver.Form is slack: these servers accept messages in Slack's JSON format.
 var (
 	formsByScheme = map[string]string{"smtp": "mail", "smtps": "mail", "telegram": "telegram", "http": "json",
 		"https": "json"}
@@ -195,8 +196,8 @@ func (r Receiver) ofTelegram(scheme string) (Receiver, []string, string) {
 	return r, to, ""
 }
 
-// noticeKinds are the kinds of notices that NOTIFY can name. By default all kinds except settings are sent, because the
-// settings of an actively managed account change every hour.
+// noticeKinds are the kinds of notices that NOTIFY can name. By default, all kinds except "settings" are sent, because
+// an actively managed account changes its settings every hour.
 var noticeKinds = []string{"day", "account", "failed", "runway", "break", "leak", "loses", "block", "backup", "key",
 	"settings"}
 

@@ -10,9 +10,9 @@ import (
 )
 
 // Resources returns DuckDB's limits: one thread per processor and, unless the user has set a memory limit, half of the
-// memory available to the process. The second result is a lower memory limit that DuckDB starts with: with the full
-// limit, DuckDB would keep every block that it has read, and a first load of three million rows would take 391 MiB
-// instead of 310. The second result is empty if the user has set a limit.
+// memory available to the process. The second result is a lower memory limit for DuckDB's start. Under the full limit,
+// DuckDB would keep every block that it has read, and a first load of three million rows would take 391 MiB instead of
+// 310. The second result is empty if the user has set a limit.
 func (c *Config) Resources() (memory, first string, threads int) {
 	memory, threads = c.DuckDBMemory, runtime.GOMAXPROCS(0)
 	if memory == "" {

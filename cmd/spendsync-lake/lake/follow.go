@@ -23,8 +23,8 @@ import (
 	"spendsync/schema"
 )
 
-// Limits: tries of a commit that conflicts with another commit, the first wait between two tries, and concurrent
-// uploads.
+// The maximum number of tries of a commit that conflicts with other commits, the average wait after the first try, and
+// the number of concurrent uploads.
 const (
 	maxTries  = 12
 	firstWait = 200 * time.Millisecond
@@ -34,7 +34,7 @@ const (
 // FollowOptions are the options of [Lake.Follow].
 type FollowOptions struct {
 	Dir         string // data directory of the store
-	AllowShrink bool   // allow the deletion of days and rows that the store does not have
+	AllowShrink bool   // whether days and rows that the store does not have may be deleted
 }
 
 // Followed is the result of [Lake.Follow].
@@ -42,7 +42,7 @@ type Followed struct {
 	Generation int64          // generation of the store, and now also of the lake
 	Behind     int64          // generations by which the lake was behind the store before this call
 	Accounts   int            // number of accounts in the store
-	Tables     map[string]int // files added to or removed from each changed table, delete files included
+	Tables     map[string]int // number of added and removed files of each changed table, delete files included
 	Added      int            // number of added files
 	Removed    int            // number of removed files
 	Rows       int64          // rows in added files
@@ -53,9 +53,10 @@ type Followed struct {
 // IsNothing reports whether the lake already had the generation, so that Follow changed nothing.
 func (f *Followed) IsNothing() bool { return len(f.Tables) == 0 }
 
-// Follow makes the lake's tables equal to the published generation of a store, for all accounts of the store and in one
-// transaction over all tables, however many generations the lake is behind. If the lake is current, it does nothing.
-// After any failure, the lake is in the old state or in the new state, and the next Follow ends in the new state.
+// Follow makes the lake's tables equal to the published generation of a store. It uses one transaction for all tables
+// and all accounts of the store, however many generations the lake is behind. If the lake is current, Follow does
+// nothing. After any failure, the lake is in the old state or in the new state, and the next Follow ends in the new
+// state.
 func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 	ctx = l.storage(ctx)
 	f := &follower{lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
@@ -250,7 +251,7 @@ func (f *follower) replace(ctx context.Context, t *lakeTable, removed, added, de
 	if n := len(removed) + len(added) + len(deletes); n > 0 {
 		f.done.Tables[t.name] = n
 	}
-	if t.table != nil { // nil for lake_generation, whose file is not counted
+	if t.table != nil { // nil for lake_generation, whose file is not counted in Added and Removed
 		f.done.Added += len(added)
 		f.done.Removed += len(removed)
 	}

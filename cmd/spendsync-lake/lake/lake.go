@@ -30,17 +30,17 @@ type Options struct {
 	Namespace  string // namespace of the tables; dots separate its parts
 	Credential string // OAuth2 client credentials, "id:secret"
 	Token      string // bearer token
-	OAuthURL   string // token endpoint for client credentials; empty: the catalog's token endpoint
+	OAuthURL   string // token endpoint for client credentials; if empty, the catalog's own endpoint
 	Scope      string // OAuth2 scope
 	SigV4      string // the AWS service for which requests are signed: glue, s3tables
 	Region     string // AWS region
-	S3Endpoint string // address of the object storage; empty: Amazon S3
-	AccessKey  string // empty: the AWS SDK finds the credentials
+	S3Endpoint string // address of the object storage; if empty, Amazon S3
+	AccessKey  string // if empty, the AWS SDK finds the credentials
 	SecretKey  string
 
-	AllowHTTP bool // allow requests without TLS to other machines
+	AllowHTTP bool // whether requests to other machines may be sent without TLS
 	Version   string
-	Now       func() time.Time // nil: time.Now
+	Now       func() time.Time // if nil, time.Now is used
 }
 
 // Lake is a namespace of a catalog. Its methods must not be called concurrently.

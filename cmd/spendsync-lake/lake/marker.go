@@ -110,8 +110,8 @@ func (t *lakeTable) markers() (*markers, error) {
 	return m, nil
 }
 
-// isOf reports whether the lake has the published generation for the account of this marker, in tables of the present
-// schema version.
+// isOf reports whether the lake has the store's published generation for the account of this marker. It returns false
+// if another schema version wrote the tables.
 func (m Marker) isOf(s *manifest.Manifest) bool {
 	return m.Generation == s.Generation && m.RunID == s.RunID && m.SchemaVersion == schema.Version
 }

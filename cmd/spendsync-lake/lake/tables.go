@@ -19,7 +19,7 @@ const versionProperty = "spendsync.schema_version"
 // tableSpec describes one Iceberg table as spendsync makes it.
 type tableSpec struct {
 	name   string
-	table  *schema.Table // nil: lake_generation
+	table  *schema.Table // nil for lake_generation
 	schema *iceberg.Schema
 	parts  iceberg.PartitionSpec
 	order  table.SortOrder

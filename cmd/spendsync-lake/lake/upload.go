@@ -83,7 +83,7 @@ func dayOf(object string) (day schema.Date, ours bool) {
 	return day, err == nil
 }
 
-// accountOf returns the account in the partition of a file in the lake.
+// accountOf returns the account of a file in the lake. The account is a part of the file's partition.
 func accountOf(d iceberg.DataFile) string {
 	account, _ := d.Partition()[accountPartition].(string)
 	return account

@@ -44,8 +44,8 @@ type Verified struct {
 	Generation int64
 	Files      int // number of compared files
 	Rows       int64
-	Bytes      int64    // number of bytes read and hashed; 0: only names, rows and sizes were compared
-	Findings   []string // differences; empty: the lake is equal to the store
+	Bytes      int64    // number of bytes read and hashed; 0 if only names, rows and sizes were compared
+	Findings   []string // differences; empty if the lake is equal to the store
 }
 
 // Verify compares the lake with the published generation of a store: the live files of every account and table with the

@@ -20,8 +20,8 @@ type Format struct {
 	Name     string
 	Ending   string // ending of the names of files in this format
 	IsBinary bool   // not for a terminal
-	IsOnce   bool   // whether the engine streams the rows, see [duck.Query]
-	CallsOf  string // the only question for which the format is meant; empty: any question
+	IsOnce   bool   // whether the engine may stream the rows: see Once in [duck.Query]
+	CallsOf  string // the only question that the format is for; if empty, it is for any question
 	write    func(Rendering, context.Context, *bufio.Writer) error
 }
 
@@ -76,8 +76,8 @@ type Rendering struct {
 	Result   *duck.Result
 	Question Question
 	Terminal bool  // whether to escape characters that control a terminal
-	Width    int   // columns of the terminal; 0: no limit
-	MaxRows  int64 // rows of a table; 0: all
+	Width    int   // columns of the terminal; 0 means no limit
+	MaxRows  int64 // rows of a table; 0 means all rows
 	Wide     bool  // whether to show every column of a table, in lines of any length
 	Color    bool  // whether to color verdicts and dim NULL, if the environment allows colors
 	Raw      bool  // whether to leave formulas in CSV unescaped

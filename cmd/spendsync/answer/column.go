@@ -21,11 +21,11 @@ type unit struct {
 	sign        string // precedes the number
 	least, most int    // number of decimals
 	isShare     bool   // a share, shown in percent
-	cell        string // number format of a workbook's cells; it hides digits, but the cells keep them
+	cell        string // number format of a workbook's cells; it hides some digits, which the cells still contain
 }
 
-// units has the formats of the units in [queries.Units], of other numbers with decimals (ratio), and of whole numbers,
-// which have no unit.
+// units has the formats of the units in [queries.Units]. The key "ratio" has the format of other numbers with decimals,
+// and the key "" the format of whole numbers.
 var units = map[string]unit{
 	"money":   {sign: "$", least: 2, most: 2, cell: "#,##0.00"},
 	"price":   {sign: "$", least: 2, most: 4, cell: "#,##0.00##"}, // a click or a bid
@@ -39,7 +39,7 @@ var units = map[string]unit{
 type tableColumn struct {
 	name string
 	form valueForm
-	unit string // key of the map units; empty: none
+	unit string // key of the map units; empty if the column has no unit
 }
 
 // tableColumns returns the columns of the answer as a table shows them.

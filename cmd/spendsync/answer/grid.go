@@ -17,7 +17,7 @@ import (
 // right, but never the first verdict.
 type grid struct {
 	columns []tableColumn
-	width   int // 0: no limit
+	width   int // 0 means no limit
 	color   bool
 	shown   []int // indexes of the shown columns, in order
 	widths  []int // of the shown columns

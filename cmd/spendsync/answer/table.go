@@ -75,8 +75,9 @@ func (n Rendering) writeTitle(w *bufio.Writer, days string) {
 	}
 }
 
-// span returns the day or the range of days that all rows have in common, if the answer has columns for them. If there
-// are more rows than the given ones, it returns no single day, because the days of the other rows are not known.
+// span returns the day or the range of days that all rows have in common, if the answer has columns for them. If
+// areMore is true, the answer has more rows than these. Then span returns no single day, because the days of the
+// further rows are not known.
 func (g *grid) span(rows [][]cell, areMore bool) string {
 	if from, to := g.shared("window_from", rows), g.shared("window_to", rows); from != "" && to != "" {
 		return " (" + from + " to " + to + ")"

@@ -37,13 +37,13 @@ const (
 type Warehouse struct {
 	// Store updates the store to the newest generation, and returns its folder and its manifest.
 	Store   func(context.Context) (dir string, m *manifest.Manifest, err error)
-	Account string // the only account whose rows are read; empty: all accounts
+	Account string // the only account whose rows are read; if empty, all accounts are read
 	Options duck.Options
 	Now     func() time.Time
 	// Within returns a context with a time limit for one answer.
 	Within func(context.Context, time.Duration) (context.Context, context.CancelFunc)
-	// Describe describes tables and views by name, as 'spendsync tables' does; without names, it describes all tables
-	// and views, without their columns.
+	// Describe describes tables and views by name, as 'spendsync tables' does. If names is empty, it describes all
+	// tables and views, but not their columns.
 	Describe func(ctx context.Context, names []string) ([]schema.TableDoc, error)
 }
 

@@ -38,7 +38,7 @@ func (f Settings) Missing() (flags []string) {
 	return flags
 }
 
-// places returns the settings for a manifest of the given kind, by the path in the manifest where each belongs.
+// places returns the settings for a manifest of the given kind. The key of a setting is its path in the manifest.
 func (f Settings) places(kind string) map[string]string {
 	all := map[string]string{"metadata.namespace": f.Namespace}
 	switch kind {

@@ -26,9 +26,9 @@ import (
 	"spendsync/load/remote"
 )
 
-// cause recognizes one cause of an error, and has the three texts for it: what happened, what to do, what is safe.
-// Names in braces are replaced by facts. If the field happened is empty, the error's own text is used. If the field do
-// or safe is empty, the text of the exit code is used.
+// cause recognizes one cause of an error. It has three texts for the operator: what happened, what to do, what is safe.
+// Names in braces are replaced by facts. If the field "happened" is empty, the error's own text is used. If the field
+// "do" or "safe" is empty, the text of the exit code is used.
 type cause struct {
 	is                 func(facts) bool
 	happened, do, safe string
@@ -41,7 +41,7 @@ var causes = []cause{
 		do: "use the key and the dashboard user of one account, " + config.Prefix + "API_KEY and " + config.Prefix +
 			"REPORT_USER, and for another account another name in " + config.Prefix + "ACCOUNT"},
 
-	// Push, pull, and the storage of a bucket.
+	// Causes in a push, a pull, or the storage of a bucket.
 	{is: isKind(remote.ErrOlder, remote.ErrOtherHistory), safe: untouched, do: "push the store that continues the " +
 		"bucket, or pull into an empty folder; 'push --accept-loss' replaces what the bucket has"},
 	{is: isKind(remote.ErrNoGeneration), safe: untouched, do: "choose one of those"},
@@ -78,7 +78,7 @@ var causes = []cause{
 	{is: ofStorage(durable.ErrLocked), happened: "Another push keeps changing {object} of {address} ({answered})",
 		do: "wait until the other push ends, then run it again"},
 
-	// The network between this machine and the service or a storage.
+	// Causes in the network between this machine and the service or a storage.
 	{is: on(func(e *net.OpError) bool { return e.Op == "proxyconnect" }),
 		happened: "The proxy on the way to {url} does not answer: {reason}",
 		do:       "correct HTTPS_PROXY, or name the host in NO_PROXY if no proxy is needed; then {again}"},
@@ -154,7 +154,7 @@ var causes = []cause{
 		do: "check that no proxy or login page answers at {url}; otherwise report this message to the maintainers of " +
 			"spendsync"},
 
-	// The store and the volumes of this machine.
+	// Causes in the store or the volumes of this machine.
 	{is: func(f facts) bool {
 		return f.damage != nil && (f.damage.Path == "manifest.json" || strings.HasPrefix(f.damage.Path, "manifest/"))
 	}, do: "restore the data directory from a backup ('spendsync pull --all URL DIR')"},
@@ -218,12 +218,13 @@ func hasCode(codes ...string) func(facts) bool {
 	return func(f facts) bool { return f.bucket != nil && slices.Contains(codes, f.bucket.Code) }
 }
 
-// unasked matches errors of a kind if the storage has not replied.
+// unasked matches errors of a kind from a bucket's storage that has sent no reply, perhaps because no request was sent.
 func unasked(kind error) func(facts) bool {
 	return func(f facts) bool { return ofStorage(kind)(f) && f.bucket.Status == 0 }
 }
 
-// replied matches errors of a kind that occurred in a read from the service.
+// replied matches errors of a kind in a read from the service. Failures of the network without a reply have matched an
+// earlier cause.
 func replied(kind error) func(facts) bool {
 	return func(f facts) bool { return f.read != nil && errors.Is(f.err, kind) }
 }
@@ -261,8 +262,8 @@ type facts struct {
 	bucket *remote.Error      // nil if the error is not from a bucket
 	damage *durable.Damage    // nil if no stored file is damaged
 	way    error              // the network error; nil if there was none
-	said   string             // text of a refusal, or the start of an unexpected reply, perhaps a proxy's
-	safe   string             // what is safe; empty: the text of the exit code
+	said   string             // text of a refusal, or the start of an unexpected reply, which a proxy may have sent
+	safe   string             // what is safe; if empty, the text of the exit code says it
 	words  map[string]string
 }
 
@@ -342,7 +343,7 @@ func (f *facts) fill(text string) string {
 // quotedAfter returns the quoted text that follows some words in the reason of an error.
 func quotedAfter(reason, words string) string {
 	_, text, _ := strings.Cut(reason, words)
-	// This fails for a text that was cut off, because it ends in an ellipsis instead of a quote.
+	// A text that was cut off ends in an ellipsis instead of a quote. For such a text this returns an error.
 	quoted, err := strconv.QuotedPrefix(text)
 	if err != nil {
 		return text

@@ -46,13 +46,13 @@ func sentence(err error) string {
 	return strings.ReplaceAll(cli.OneLine(err.Error()), ": "+durable.ErrStorage.Error(), "")
 }
 
-// Rest returns what Detail has beyond Happened; empty: nothing.
+// Rest returns the part of Detail that Happened does not contain. It returns "" if there is no such part.
 func (m Message) Rest() string {
 	return strings.TrimLeft(strings.TrimPrefix(m.Detail, m.Happened), ";:, ")
 }
 
-// Text formats the message as lines: what happened, what is safe, what to do, and the exit code. The argument width is
-// the width of a terminal: lines are wrapped, and the detail is left out. If the output is not a terminal, width is 0.
+// Text formats the message as lines: what happened, what is safe, what to do, and the exit code. On a terminal, width
+// is the width of the terminal: then Text wraps the lines and leaves out the detail. Elsewhere width is 0.
 func (m Message) Text(code, width int) string {
 	lines := []string{"spendsync: " + m.Happened}
 	if rest := m.Rest(); rest != "" && width == 0 {

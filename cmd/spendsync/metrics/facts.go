@@ -25,7 +25,7 @@ import (
 // would start at zero in every run.
 type Metric struct {
 	Name, Help string
-	Label      string // name of a second label, after the account; empty: none
+	Label      string // name of a second label besides the account; empty if there is none
 	// This function returns the metric's numbers. The keys of the map are the texts of the second label, or "" if there
 	// is no second label. An empty map means that the number is not known.
 	values func(f *Inputs) map[string]float64
@@ -167,12 +167,12 @@ type Inputs struct {
 	Quarantined int                // days whose replies are in quarantine after the run
 	Unread      schema.Null[int64] // fields of the settings without a usable value in the reply
 
-	// The fields below come from the store. If it cannot be read, they stay empty.
+	// The fields below come from the store. If the store cannot be read, they stay empty.
 	Manifest *manifest.Manifest
 	Coverage []schema.DayCoverage
 	Success  schema.Instant
 	Money    schema.AccountSnapshot
-	Breaks   map[string]float64 // by kind; nil: not known
+	Breaks   map[string]float64 // by kind; nil if not known
 }
 
 func (f *Inputs) ofManifest(v func(*manifest.Manifest) float64) map[string]float64 {

@@ -28,14 +28,14 @@ type shape struct {
 	X, Y, W, H               float64
 }
 
-// The edges of the area for data: left and right in percent of the width; the heights of the areas above and below it
-// in pixels.
+// The area for the data of a chart: its left and right edges in percent of the width, and the heights of the areas
+// above and below it in pixels.
 const (
 	left, right = 0.5, 99.5
 	top, bottom = 20.0, 22.0
 )
 
-// scale maps values to coordinates: low to the coordinate in the field from, high to the coordinate in the field to.
+// scale maps values to coordinates linearly: low -> from, high -> to.
 type scale struct{ low, high, from, to float64 }
 
 func (s scale) at(v float64) float64 {
@@ -146,9 +146,9 @@ func (p places) marks(c *chart) {
 // markLane is the height, in pixels, of one line of marks above a chart.
 const markLane = 12
 
-// lanesOf distributes the marks above a chart over several lines, so that they do not overlap: the parameter apart is
-// the minimum distance, in columns, of two marks in a line. The first result has the line of each mark, by the index of
-// the mark's row; the second result is the number of lines.
+// lanesOf distributes the marks above a chart over several lines, so that they do not overlap. The parameter apart is
+// the minimum distance of two marks in one line, in columns. The map lanes has the line of each mark, by the index of
+// the mark's row; n is the number of lines.
 func (p places) lanesOf(rows []Row, apart int) (lanes map[int]int, n int) {
 	lanes = map[int]int{}
 	var last []int // the column of the last mark in each line
@@ -166,9 +166,9 @@ func (p places) lanesOf(rows []Row, apart int) (lanes map[int]int, n int) {
 	return lanes, len(last)
 }
 
-// stack draws a chart with a column for each x; its parts are the series. Open days are hatched. Days with unknown
-// values are hatched over the full height. Marks above the columns show changed settings; if they need more than one
-// line, the chart becomes higher. The rows of the block must be sorted by x.
+// stack draws a chart with one column for each x. A column has one part for each series. Open days are hatched. Days
+// with unknown values are hatched over the full height. Marks above the columns show changed settings; if they need
+// more than one line, the chart becomes higher. The rows of the block must be sorted by x.
 func stack(b Block, height float64, apart int) chart {
 	rows, format := b.Each(), b.Format("value")
 	p := placesOf(rows)

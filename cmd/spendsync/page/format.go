@@ -124,7 +124,8 @@ func spell(format string, v float64) string {
 	return minus + grouped(a, 1)
 }
 
-// percent formats a percentage: two decimals below 1, one below 10 and for 0, else none.
+// percent formats a percentage. It has two decimals if it is below 1, one decimal if it is below 10, and otherwise
+// none. Zero has one decimal.
 func percent(p float64) string {
 	switch {
 	case p != 0 && p < 0.995:
@@ -213,7 +214,7 @@ func iso(us string) string {
 // isoDay finds days such as 2026-11-20 in a sentence.
 var isoDay = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
 
-// dayOf formats a day in a sentence like the labels of the charts, for example 20 Nov.
+// dayOf formats a day that occurs in a sentence, for example as 20 Nov. The labels of the charts have the same format.
 func dayOf(d string) string {
 	t, err := time.Parse(time.DateOnly, d)
 	if err != nil {

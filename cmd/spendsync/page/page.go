@@ -46,12 +46,12 @@ func (a Account) head() Row {
 // Section is a part of the page that answers one question, for example about creatives.
 type Section struct {
 	Name, Title string
-	Folded      bool // collapsed until the reader opens it
+	Folded      bool // whether it is collapsed until the reader opens it
 	Blocks      []Block
 }
 
 // Block is a part of a section: rows, and how they are drawn. Kind is "say" (sentences), "tiles", "todo", "table" or
-// "cards", or "stack" or "line" for a chart. A block without rows is not drawn.
+// "cards"; for a chart, it is "stack" or "line". A block without rows is not drawn.
 type Block struct {
 	Kind, Caption string
 	Columns       []string
@@ -236,8 +236,8 @@ func viewOf(a Account, id string, summary bool) accountView {
 func (v *blockView) draw(summary bool) {
 	switch v.Kind {
 	case "stack":
-		// Marks above columns must not overlap. On the sheet, a column is wider than a mark. On a phone, it is half as
-		// wide, so marks must be two columns apart.
+		// Marks above columns must not overlap. In the summary, a column is wider than a mark. On a phone, a column is
+		// half as wide as a mark, so marks must be two columns apart.
 		v.Chart = stack(v.Block, map[bool]float64{false: 300, true: 105}[summary],
 			map[bool]int{false: 2, true: 1}[summary])
 	case "line":
@@ -260,7 +260,8 @@ type cell struct {
 	IsKey bool // the first cell, which names the row
 }
 
-// tableOf returns the visible columns of a block, which are those with a format, and their cells.
+// tableOf returns the columns of a block whose names have a format, and the cells of these columns. Other columns are
+// not visible.
 func tableOf(b Block) (head []column, rows [][]cell) {
 	at := []int{}
 	for i, c := range b.Columns {

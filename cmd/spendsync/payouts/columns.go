@@ -30,14 +30,14 @@ var (
 	// anItem matches one item NAME=HEADING of the variable. A heading with a comma must be in double quotes; a quote
 	// within it is doubled.
 	anItem = regexp.MustCompile(`^\s*(\w+)\s*=\s*(?:"((?:[^"]|"")*)"\s*|([^,"]*))(?:,|$)`)
-	// settings has the items that declare how a file is read, with their possible values. All other items declare a
-	// column.
+	// settings has the items that declare how a file is read. Each item has a pattern of its possible values. All other
+	// items declare a column.
 	settings = map[string]*regexp.Regexp{"encoding": regexp.MustCompile(`^[\w-]+$`),
 		"decimal": regexp.MustCompile(`^(point|comma)$`), "dates": regexp.MustCompile(`^(mm/dd|dd/mm)/yyyy$`)}
 )
 
-// declaration has the items of SPENDSYNC_TRACKER_COLUMNS. The key is a column of ours, with the headings of the export;
-// or a setting such as decimal, with its value.
+// declaration has the items of SPENDSYNC_TRACKER_COLUMNS. The key of an item is one of our columns or a setting, for
+// example decimal. The value is the list of the export's headings for this column, or the value of the setting.
 type declaration map[string][]string
 
 // parseDeclaration parses SPENDSYNC_TRACKER_COLUMNS. Only counts and revenue may be declared several times: their

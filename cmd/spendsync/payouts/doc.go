@@ -6,10 +6,10 @@
 //   - Each cell of a needed column is converted exactly. If that fails, its row is set aside (cells.sql). Other columns
 //     are ignored. If a number or a day can be read in two ways, SPENDSYNC_TRACKER_COLUMNS must declare which one is
 //     meant.
-//   - An export is used if nearly all of its rows fit (judge.sql, verdict.sql). At most 5 % of the rows of the
-//     account's campaigns, and of the revenue of these rows, may be set aside or have a source that the account does
-//     not know. Otherwise nothing of the export is used, and the message names the likely cause. A file of payouts is
-//     used completely or not at all.
+//   - An export is used if nearly all of its rows fit (judge.sql, verdict.sql). Consider the rows of the
+//     account's campaigns: at most 5 % of these rows, and of their revenue, may be set aside or have a source that the
+//     account does not know. Otherwise nothing of the export is used, and the message names the likely cause. A file
+//     of payouts is used completely or not at all.
 //   - The newest file wins (take.sql): if several files have a campaign's day, only the newest file counts for it.
 //
 // Amounts are exact, rounded half to even to six decimals. Memory is bounded by DuckDB's limit and one day. The package

@@ -24,8 +24,8 @@ type fault struct{ error }
 // Heading is the line of a table that names its columns. It is a row of the view outcome in heading.sql.
 type Heading struct {
 	table
-	Tab, Line int    // the number of the table in the file, and of the line
-	Why       string // why the file cannot be read; empty: it can be read
+	Tab, Line int    // the number of the table in the file, and the number of the line in the table
+	Why       string // why the file cannot be read; empty if it can be read
 	IsExport  bool   `json:"is_export"`
 	// Columns describes all columns, and which of them are used, in the syntax of SPENDSYNC_TRACKER_COLUMNS.
 	Columns string
@@ -33,13 +33,13 @@ type Heading struct {
 	// export. It is empty if no tracker was recognized, or if the columns are declared already.
 	Variable string
 	Names    []string         // of all columns
-	Declared map[string][]int // positions of each used column, by its name
-	At       map[string][]int // positions of the used columns, by their name in targets
-	Last     int              // the last position of a column that is used
+	Declared map[string][]int // positions of the used columns, by their heading in the file
+	At       map[string][]int // positions of the used columns, by their name in the variable targets
+	Last     int              // the highest position of a used column
 }
 
-// targets lists the columns of the scratch table raw, which receives the declared cells of a file. Two columns come
-// before them: the line number of a record, and what is wrong with it.
+// targets lists the columns of the scratch table raw, which receives the declared cells of a file. In that table, two
+// columns precede them: the line number of a record, and what is wrong with the record.
 var targets = []string{"day", "until", "campaign", "creative", "source", "state", "currency", "cut", "clicks",
 	"conversions", "approved", "held", "refused", "amount"}
 
@@ -153,7 +153,7 @@ func (h Heading) writeCells(w *csv.Writer) error {
 }
 
 var (
-	// aPart matches notes such as "first 500 rows of 1257"; isLimited matches notes such as "limited to 100 rows".
+	// aPart matches a note such as "first 500 rows of 1257"; isLimited matches a note such as "limited to 100 rows".
 	aPart     = regexp.MustCompile(`\b(\d+)\s?(?:rows?|results?|records?|entries|lines)? (?:out )?of (\d+)\b`)
 	isLimited = regexp.MustCompile(`\b(limited to|truncated|only the (first|top|last)) `)
 	// ofRows matches notes about the number of rows; ofAmounts matches notes about the currency.

@@ -31,15 +31,15 @@ type Options struct {
 
 	Campaigns map[string]bool // of the account
 	Account   string          // in the warehouse
-	Warehouse string          // DuckDB file with the account's days; empty: sources are not checked
-	TempDir   string          // folder for DuckDB's temporary files; empty: the system's folder
+	Warehouse string          // DuckDB file with the account's days; if empty, sources are not checked
+	TempDir   string          // folder for DuckDB's temporary files; if empty, the system's folder is used
 	Last      string          // inputs of the last reading
 }
 
 // Own has the numbers that were read from the operator's own files. The caller must close it.
 type Own struct {
-	Inputs   string          // hash of the options and files that were read, see Options.inputs
-	Payouts  []schema.Payout // nil: no file of payouts, or one that cannot be used
+	Inputs   string          // hash of what the result depends on, see Options.inputs
+	Payouts  []schema.Payout // nil if there is no usable file of payouts
 	Files    []*File
 	Findings []manifest.OwnFinding // problems in the files; until corrected or accepted, runs end with exit 4
 	Refused  []schema.RefusedRow   // rows that were set aside, because they do not fit
@@ -47,7 +47,7 @@ type Own struct {
 	db *duck.Scratch // scratch database with the rows of all files
 }
 
-// Remark is the note name of findings that do not change the exit code.
+// Remark is the value of the field Note in findings that do not change the exit code.
 const Remark = "remark"
 
 // File is one of the operator's files, and what was understood of it. If the file could not be read, all fields but
@@ -55,7 +55,7 @@ const Remark = "remark"
 type File struct {
 	Path string
 	Heading
-	Rows string // the first rows as they are stored, and how many rows fit
+	Rows string // the first rows as they would be stored, and how many rows fit
 
 	modified time.Time
 	size     int64
@@ -113,7 +113,7 @@ func (r *reader) take(ctx context.Context) error {
 	if err := r.tell(ctx); err != nil {
 		return err
 	}
-	isBroken := false // true if an unusable file may be the file of payouts
+	isBroken := false // whether an unusable file may be the file of payouts
 	for id, f := range r.Files {
 		err, wrong := r.readFile(ctx, f, id), fault{}
 		if errors.As(err, &wrong) {

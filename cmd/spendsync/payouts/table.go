@@ -33,8 +33,8 @@ const MaxSize = 1 << 30
 type table struct {
 	each  eachRecord
 	unit  string // what messages call a record: "line", or "row" for workbooks and Parquet
-	comma string // character between the values of a text file; empty: not a text file
-	zero  string // day number 0, if days are stored as numbers; empty: 1899-12-30
+	comma string // character between the values of a text file; empty if this is not a text file
+	zero  string // the day with number 0, for files that store days as numbers; empty means 1899-12-30
 }
 
 // eachRecord calls a function with each record and its line number, until the function returns an error. The first line
@@ -53,9 +53,9 @@ var others = []struct{ magic, what string }{
 	{"[", "it is JSON: export a table, as CSV, a workbook (.xlsx) or Parquet"},
 }
 
-// unpack copies a file, and returns the tables that may be in it. For a workbook, these are its sheets. For a text,
-// they are the same text split at commas, semicolons, tabs and bars. Text is converted to UTF-8 without a byte order
-// mark; invalid bytes become U+FFFD.
+// unpack copies a file, and returns the tables that may be in it. A workbook has one table for each sheet. A text has
+// one table for each separator: comma, semicolon, tab and bar. Text is converted to UTF-8 without a byte order mark;
+// invalid bytes become U+FFFD.
 func (r *reader) unpack(ctx context.Context, from, path string) (tables []table, err error) {
 	in, err := cli.OpenFile(from, MaxSize)
 	if err != nil {
@@ -122,8 +122,9 @@ func checkText(start []byte) error {
 	return nil
 }
 
-// decoder returns the decoder that converts a text to UTF-8: by its byte order mark, by the declared encoding, or as
-// UTF-8. If the first bytes of the file contain no line feed, it also converts carriage returns to line feeds.
+// decoder returns the decoder that converts a text to UTF-8. The encoding is that of the byte order mark, else the
+// declared one, else UTF-8. If the first bytes of the file contain no line feed, the decoder also converts carriage
+// returns to line feeds.
 func (r *reader) decoder(start []byte) transform.Transformer {
 	decode := unicode.BOMOverride(runes.ReplaceIllFormed())
 	if declared, err := htmlindex.Get(r.setting("encoding")); err == nil {
@@ -141,9 +142,9 @@ func (r *reader) decoder(start []byte) transform.Transformer {
 	}))
 }
 
-// text returns a function that reads the records of a text file. A quote within a value is part of the value, as PHP
-// and spreadsheets write it. DuckDB's own reader is not used: it does not number lines, skips empty lines, and drops
-// the rest of a file after a quote that is not closed.
+// text returns a function that reads the records of a text file. A quote within a value is part of the value, because
+// PHP and spreadsheets write such values. DuckDB's own reader is not used: it does not number lines, skips empty lines,
+// and drops the rest of a file after a quote that is not closed.
 func text(path string, comma rune) eachRecord {
 	return func(use func(line int, cells []string) error) error {
 		f, err := os.Open(path)

@@ -23,13 +23,13 @@ type Shop struct {
 	roles   []campaign
 	named   map[string]bool // campaigns and creatives, by ID
 	tiring  string          // the winner's creative that tires alone
-	resting int             // campaigns named so far that are not in roles
-	begun   bool            // whether the story has begun; then new campaigns are launches of the shop
+	resting int             // number of campaigns outside roles that have got a name so far
+	begun   bool            // whether the story has begun; campaigns that appear later are launches of the shop
 	daily   int64           // average spend of a day before the story, in millionths of a dollar
 }
 
-// campaign is a campaign that delivers in the week before the story, with its spend and conversions of that week. Their
-// quotient is what a conversion naturally costs.
+// campaign is a campaign that delivers in the week before the story, with its spend and conversions of that week. The
+// spend per conversion is what a conversion naturally costs.
 type campaign struct {
 	id          string
 	spend       int64
@@ -57,9 +57,9 @@ func New(rowsPerDay int, now time.Time) (*Shop, error) {
 	return s, s.prepare()
 }
 
-// morning returns when the daily sync of a day runs: at 6:10 or, if the story ends earlier in the day, at that time of
-// day. The last sync of the story then reads yesterday a few hours after its end, and days can be compared only if all
-// were read at the same age.
+// morning returns when the daily sync of a day runs: at 6:10, or at the time of day at which the story ends, if that is
+// earlier. In the second case, the last sync of the story reads yesterday only a few hours after midnight. The other
+// daily syncs must do the same: days can be compared only if all were read at the same age.
 func (s *Shop) morning(d schema.Date) time.Time {
 	return d.Start().Add(min(6*time.Hour+10*time.Minute, s.now.Sub(schema.DateOf(s.now).Start())))
 }
@@ -249,8 +249,8 @@ const (
 	bidLowered  = 6
 )
 
-// plant changes the numbers of three campaigns: the creatives of one tire, the pixel of another is broken for some
-// days, and the winner gets more conversions, while one of its creatives tires alone.
+// plant changes the numbers of three campaigns: in the first, all creatives tire; in the second, the pixel is broken
+// for some days; the third is the winner, which gets more conversions, while one of its creatives tires.
 func (s *Shop) plant() error {
 	today := schema.DateOf(s.now)
 	for _, e := range []adsim.Effect{

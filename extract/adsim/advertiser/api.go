@@ -121,8 +121,9 @@ type limiter struct {
 	accepted []time.Time
 }
 
-// wait counts the request and returns 0 if fewer requests than the parameter most were accepted in the last 60 seconds.
-// Otherwise it returns the number of seconds until a request would be accepted. If most is negative, there is no limit.
+// The method wait limits the number of requests in 60 seconds to the argument most. If the limit allows a request, wait
+// counts the request and returns 0. Otherwise it returns the number of seconds until a request would be allowed. If
+// most is negative, there is no limit.
 func (l *limiter) wait(now time.Time, most int) int {
 	if most < 0 {
 		return 0

@@ -16,12 +16,15 @@ import (
 
 // Change is a change of one campaign or one creative. A Change takes effect at one instant, completely or not at all.
 // Changes that the real service would refuse are possible, too. Set maps the API's field names to new values; null
-// unsets a field:
+// unsets a field. The fields are:
 //
 //	campaign  name, default_bid, daily_spend_limit, target_cpa, start_date, end_date, audience, status,
-//	          delivery_status (null: computed from the other fields), unsupported_targeting
-//	creative  title, message, link, image_id, icon_id, button1, button2, status, and if it is rejected
-//	          rejection_reasons and rejection_comment
+//	          delivery_status, unsupported_targeting
+//	creative  title, message, link, image_id, icon_id, button1, button2, status, rejection_reasons,
+//	          rejection_comment
+//
+// If delivery_status is null, it is computed from the other fields. The API shows the last two fields only for a
+// rejected creative.
 //
 // Amounts are numbers or decimal text. A new entity gets defaults for the fields that Set lacks: for example, a
 // campaign is active, a creative is pending_review.
@@ -104,8 +107,8 @@ func fieldsOf(set map[string]any) (f fields, err error) {
 	return f, nil
 }
 
-// take decodes the field with the given name, and removes it from the fields f; it does nothing if the field is not
-// there. Fields that remain at the end are unknown. Null decodes as the zero value.
+// take decodes the field with the given name into *into, and removes it from f. Null decodes as the zero value. If f
+// has no such field, take does nothing. The fields that remain in f at the end are unknown.
 func take[T any](f fields, name string, into **T) error {
 	raw, present := f[name]
 	if !present {

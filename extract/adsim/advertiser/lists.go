@@ -16,8 +16,8 @@ type listQuery struct {
 	limit, offset int
 }
 
-// listQuery parses the parameters of a list request. The argument statuses contains all statuses, those listed by
-// default first. The argument defaults is the number of statuses that a request without the parameter status lists.
+// listQuery parses the parameters of a list request. The slice statuses contains all possible statuses. If the request
+// names no status, the result contains only the first statuses; their number is the argument defaults.
 func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err error) {
 	q.statuses = statuses[:defaults]
 	if text := c.query.Get("status"); text != "" {
@@ -34,8 +34,8 @@ func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err erro
 	return q, err
 }
 
-// integer returns the query parameter with the given name, an integer between the arguments least and most. For a
-// request without the parameter, it returns the value of the argument unset.
+// integer returns the query parameter with the given name. The parameter must be an integer from least to most. If the
+// request lacks the parameter, integer returns the default, which is the argument unset.
 func (c *call) integer(name string, unset, least, most int) (int, error) {
 	text := c.query.Get(name)
 	if text == "" {
@@ -48,8 +48,8 @@ func (c *call) integer(name string, unset, least, most int) (int, error) {
 	return n, nil
 }
 
-// one returns a reply with a single object. The argument singular is the object's key in the body of the reply. If it
-// is empty (for the key, the limits and the balance), the object itself is the body.
+// one returns a reply with the single object v. In the body, the object is the value of the key singular. If singular
+// is empty (for the key's info, the limits and the balance), the object itself is the body.
 func one(singular string, v any) wire.Reply {
 	if singular != "" {
 		v = map[string]any{singular: v}
@@ -57,8 +57,8 @@ func one(singular string, v any) wire.Reply {
 	return wire.JSONReply(http.StatusOK, tree.Marshal(v))
 }
 
-// many returns the requested page of a list of n entries. The argument plural is the list's key in the body of the
-// reply. A fault may shift the beginning of the page.
+// many returns the requested page of a list of n entries. In the body, the list is the value of the key plural. A fault
+// may shift the beginning of the page.
 func many(c *call, q listQuery, plural string, n int, entry func(i int) any) wire.Reply {
 	list := tree.List()
 	from := c.fault.From(q.offset)

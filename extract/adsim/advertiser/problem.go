@@ -12,9 +12,9 @@ import (
 // problem is an error reply of the advertiser API.
 type problem struct {
 	status  int
-	field   string // the offending field or parameter; empty: none in particular
+	field   string // the offending field or parameter, or empty if the error concerns no single one
 	message string
-	wait    int // value of Retry-After in seconds; 0: none
+	wait    int // seconds for the header Retry-After; 0 omits the header
 }
 
 // detail is the error of one field.
@@ -37,7 +37,7 @@ func noSuch(what string) *problem {
 	return &problem{status: http.StatusNotFound, message: "There is no such " + what + " in this account."}
 }
 
-// refuse returns the error reply for err, which has the type problem.
+// refuse returns the error reply for err. If err is not a *problem, the status of the reply is 500.
 func (s *API) refuse(err error) wire.Reply {
 	p, isProblem := errors.AsType[*problem](err)
 	if !isProblem {

@@ -17,7 +17,7 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Hash returns a number that looks random and depends only on key and the further values.
+// Hash returns a number that looks random and depends only on the arguments.
 func Hash(key uint64, about ...uint64) uint64 {
 	for _, a := range about {
 		key = Mix(key ^ Mix(a))

@@ -30,7 +30,7 @@ type Config struct {
 	// KeyExpiresAt is the instant at which the keys expire; the default is the first of a month, two to three months
 	// from now.
 	KeyExpiresAt time.Time
-	RateLimit    int // limit of requests of a key in any 60 seconds of the clock; default 120, negative: unlimited
+	RateLimit    int // limit on the requests of a key in any 60 seconds of the clock; default 120; no limit if negative
 
 	// Accounts are further accounts of the same service. Each account has its own user and keys. By default, the seed
 	// and the names of an account are those of this Config with a number added. Fields that concern the whole service
@@ -53,8 +53,8 @@ const (
 	DefaultWriteKey = "adv_sim_write_key"
 )
 
-// Next returns the Config of the i-th further account (the argument more), with defaults for the fields that must
-// differ from those of the first account.
+// Next returns the argument more, the Config of the i-th further account, with the defaults that apply only to further
+// accounts.
 func (cfg *Config) Next(more Config, i int) Config {
 	n := strconv.Itoa(i + 1)
 	setDefault(&more.Seed, cfg.Seed+uint64(i))
@@ -63,7 +63,7 @@ func (cfg *Config) Next(more Config, i int) Config {
 	setDefault(&more.WriteKey, DefaultWriteKey+n)
 	setDefault(&more.AdvertiserName, "Second Account "+n)
 	setDefault(&more.RateLimit, cfg.RateLimit)
-	more.Campaigns = min(more.Campaigns, 1000) // further IDs would overlap with the next account's
+	more.Campaigns = min(more.Campaigns, 1000) // with more campaigns, some IDs would belong to the next account
 	return more
 }
 

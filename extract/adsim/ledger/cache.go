@@ -47,7 +47,7 @@ type groupKey struct {
 func NewCaches(a *market.Account) *Caches {
 	one := func(int64) int64 { return 1 }
 	count := func(r []Row) int64 { return int64(len(r)) + 1 }
-	most := int64(max(1<<20, 40*a.RowsPerDay)) // limit of rows: about 70 MB, or the report of a large account
+	most := int64(max(1<<20, 40*a.RowsPerDay)) // limit on cached rows: about 70 MB, or enough for a large account
 	return &Caches{
 		days:          memo.Cache[dayKey, []Row]{Most: most, Weigh: count},
 		groups:        memo.Cache[groupKey, []Row]{Most: most, Weigh: count},

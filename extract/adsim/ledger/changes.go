@@ -17,7 +17,7 @@ type Changes struct {
 	Made      []*market.Campaign // created, newest first
 	Campaigns map[string]*CampaignChanges
 	Creatives map[string]*CreativeChanges
-	History   map[string][]Version // states of each changed campaign of a prepaid account, oldest first
+	History   map[string][]Version // versions of each changed campaign of a prepaid account, oldest first
 	Deposits  []Deposit            // wire transfers to a prepaid account, oldest first
 	Effects   []Planted
 	marks     []dayMark // by day
@@ -29,7 +29,7 @@ type CampaignChanges struct {
 	Base         *market.Campaign // the campaign itself, if it was created by a change
 	Hidden       bool
 	Name, Status *string
-	Delivery     *string // empty: computed from the other fields
+	Delivery     *string // an empty text means that the value is computed from the other fields
 	Bid, Limit   *int64  // 0: no limit
 	TargetCPA    *int64  // 0: none
 	Start, End   *time.Time
@@ -77,8 +77,8 @@ func (ch *Changes) Creative(id string) *CreativeChanges {
 	return &noCreativeChanges
 }
 
-// Clone returns a copy of the changes. The caller may replace the fields of the copy and the entries of its maps, but
-// must not modify the values that they point to: the original has the same values.
+// Clone returns a copy of the changes. The caller may replace the fields of the copy and the entries of its maps. The
+// values that they point to belong to the original, too, and must not be modified.
 func (ch *Changes) Clone() *Changes {
 	next := &Changes{Campaigns: map[string]*CampaignChanges{}, Creatives: map[string]*CreativeChanges{},
 		History: map[string][]Version{}}
@@ -93,7 +93,7 @@ func (ch *Changes) Clone() *Changes {
 	return next
 }
 
-// Or returns the value at the pointer asked, or v if the pointer is nil.
+// Or returns *asked, or v if asked is nil.
 func Or[T any](asked *T, v T) T {
 	if asked != nil {
 		return *asked
@@ -199,9 +199,9 @@ type Effect struct {
 	// From and To are the first and the last Chicago day, YYYY-MM-DD. Without To the effect does not end.
 	From string
 	To   string
-	// Clicks is the change of the clicks per impression, Conversions the change of the conversions per click, both in
-	// percent: at -100 there are none.
-	Clicks      int64
+	// Clicks is the change of the clicks per impression, in percent: at -100 there are no clicks.
+	Clicks int64
+	// Conversions is the change of the conversions per click, in percent.
 	Conversions int64
 }
 
@@ -211,8 +211,8 @@ type Planted struct {
 	First, Last clock.Day
 }
 
-// Plant changes the click rate and the conversion rate of the entry e (a creative on the day d) by the effects that
-// tests have planted.
+// Plant applies the planted effects to the click rate and the conversion rate of the entry e. The entry is a creative
+// on the day d.
 func (ch *Changes) Plant(e *Entry, d clock.Day) {
 	if ch == nil {
 		return
@@ -227,17 +227,17 @@ func (ch *Changes) Plant(e *Entry, d clock.Day) {
 	}
 }
 
-// Action creates, hides or shows an entity, in contrast to a change of its fields.
+// Action is what a change does besides setting fields: it creates, hides or shows an entity.
 type Action string
 
 const (
 	Create Action = "create" // a campaign or, if Change.Campaign is set, a creative of it
-	Hide   Action = "hide"   // left out of lists, and 404 when requested by ID
+	Hide   Action = "hide"   // lists leave the entity out, and a request for its ID is answered with 404
 	Show   Action = "show"   // undoes Hide
 )
 
-// Follows reports whether the spending of the row's campaign depends on the campaign's settings: the account is prepaid
-// and the campaign was changed.
+// Follows reports whether the report shows the changed settings of the row's campaign. The report does so after the
+// first change of a campaign in a prepaid account.
 func (st *State) Follows(r *Row) bool {
 	return st.Changes != nil && r.Campaign != nil && st.Changes.History[r.Campaign.ID] != nil
 }

@@ -12,12 +12,14 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// In a prepaid account, spending follows the settings of each campaign, from the day of the first deposit or from the
-// campaign's first change on. Before, and in an account that pays by card, a campaign spends as generated. When
-// spending follows the settings, each generated row keeps only the traffic that arrives while the campaign and the
+// In a prepaid account, the spending of a campaign follows its settings. This begins on the day of the first deposit or
+// on the day of the campaign's first change, whichever is earlier. On earlier days, and in an account that pays by
+// card, a campaign spends as generated.
+//
+// When spending follows the settings, each generated row keeps only the traffic that arrives while the campaign and the
 // creative run and the source is bought. A higher bid increases this traffic and the price of a click. If the rows of a
-// campaign together cost more than its daily limit, or all rows more than the remaining balance, they are scaled down
-// in proportion.
+// campaign together cost more than its daily limit, they are scaled down in proportion. If all rows of a day then cost
+// more than the remaining balance, all are scaled down in the same way.
 
 // generatedOnly is the history of a campaign that spends as generated: a single Version without changes.
 var generatedOnly = []Version{{Generated: true, Changes: &NoCampaignChanges}}
@@ -122,7 +124,7 @@ type follower struct {
 	traffic   uint64                   // total weight that all creatives of the account would have without changes
 	stretches []stretch
 	universe  *market.Universe // universe of the last stretch
-	limit     int64            // highest daily limit that was set on the day; 0: none
+	limit     int64            // highest daily limit that was set on the day; 0 means no limit
 }
 
 // stretch is a part of the day during which the campaign's settings do not change.

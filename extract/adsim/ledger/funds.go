@@ -13,8 +13,8 @@ func (st *State) prepaidOn(d clock.Day) bool {
 		st.Account.Zone)
 }
 
-// fundsFor returns the funds for the clicks of a day: the deposits made by the end of that day and by now, minus the
-// cost of the days before.
+// fundsFor returns the money that is available for the clicks of a day. A deposit counts if it was made by the end of
+// that day, and not after the State's instant. The cost of the days before is subtracted.
 func (st *State) fundsFor(d clock.Day) (left int64) {
 	deposits, end := st.Changes.Deposits, (d + 1).Start(st.Account.Zone)
 	for _, deposit := range deposits {
@@ -67,9 +67,9 @@ type balanceNow struct {
 // CardThreshold is the balance at which the card is charged, in millionths of a US dollar.
 const CardThreshold = 100_000_000
 
-// BalanceOf computes the balance as of an instant. For an account that pays by card, the balance is ten times the
-// average daily cost every Monday, and spending lowers it. When it falls below [CardThreshold], the card is charged.
-// The balance of a prepaid account consists of its deposits only.
+// BalanceOf computes the balance as of an instant. For an account that pays by card, the balance starts every Monday at
+// ten times the average daily cost, and spending lowers it. When the balance falls below [CardThreshold], the card is
+// charged. The balance of a prepaid account consists of its deposits only.
 func (st *State) BalanceOf(asOf time.Time) balanceNow {
 	at := *st
 	if !asOf.Equal(at.Now) {

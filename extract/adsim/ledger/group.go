@@ -15,8 +15,8 @@ type Query struct {
 }
 
 // Result returns the rows of a query. The caller must not modify the rows. If the query groups by date, creative and
-// source, these are the rows of the days, filtered; for any other query they are sums. Sums and filtered rows are
-// cached for the next page.
+// source, the result consists of the filtered rows of the days. For any other query, it consists of sums. Sums and
+// filtered rows are cached for the request of the next page.
 func (st *State) Result(q Query) []Row {
 	finest := q.ByDate && q.ByCreative && q.BySource
 	switch {
@@ -44,7 +44,7 @@ func (st *State) grouped(q Query, by func(q Query) []Row) []Row {
 
 // Group adds up the rows of a query, in the report's order.
 func (st *State) Group(q Query) (out []Row) {
-	at := map[Row]int{} // for each combination of dimensions (a row without measures): its index in the result
+	at := map[Row]int{} // index in the result, by combination of dimensions (a row without measures)
 	for d := q.From; d <= min(q.To, st.Today); d++ {
 		for r := range st.Rows(d, q.scope()) {
 			group := q.dimensions(r, d)

@@ -10,11 +10,11 @@ import (
 
 // Restatement changes the rows of a day. Kind is one of
 //
-//	multiply  multiplies all measures of all rows by Percent/100, rounded down. With OneIn, only the rows of every
-//	          OneIn-th source; each restatement of the day selects different sources
-//	change    sets the measures of one row to Measures; if that is nil, adds one click and one conversion
+//	multiply  multiplies all measures of all rows by Percent/100, rounded down. If OneIn is set, only the rows of
+//	          every OneIn-th source are multiplied; each restatement of the day selects different sources
+//	change    sets the measures of one row to Measures. If Measures is nil, adds one click and one conversion
 //	delete    removes one row
-//	insert    adds one row, with Measures or, if that is nil, with made-up ones
+//	insert    adds one row with the given Measures. If Measures is nil, the row has made-up measures
 //	empty     removes all rows
 //	restore   removes all earlier restatements of the day
 //

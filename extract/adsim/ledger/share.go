@@ -92,8 +92,8 @@ func shareRows(a *market.Account, d clock.Day, all []Entry) {
 	}
 }
 
-// filledBy returns how many rows of each block of 64 exist when a share of the day's traffic has arrived, rounded up
-// from 64*(1-(1-share)^3): most by noon, all by the evening.
+// filledBy returns how many rows of each block of 64 exist when a share of the day's traffic has arrived. The number is
+// 64*(1-(1-share)^3), rounded up: most rows exist by noon, all by the evening.
 func filledBy(share uint32) int {
 	left := uint64(1<<16 - share)
 	left = left * left >> 16 * left >> 16

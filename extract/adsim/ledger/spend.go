@@ -25,7 +25,7 @@ func (m *Measures) Add(o Measures) {
 // Creative are nil, Day is 0, Source is NoSource.
 type Row struct {
 	Day      clock.Day
-	Source   int32 // NoSource also if the creative was not delivered on the day
+	Source   int32 // also NoSource if the creative was not delivered on the day
 	Campaign *market.Campaign
 	Creative *market.Creative
 	Measures
@@ -39,7 +39,7 @@ type day struct {
 	*State
 	day    clock.Day
 	began  int64 // Unix seconds
-	cutoff int64 // Unix seconds; conversions and credits after it do not count yet
+	cutoff int64 // conversions and credits after this time (Unix seconds) do not count yet
 }
 
 func (st *State) dayOf(d clock.Day) *day {
@@ -56,12 +56,14 @@ type Entry struct {
 	Creative    *market.Creative
 	universe    *market.Universe
 	key         uint64
-	weight      uint64 // proportional to the creative's share of the day's traffic; 0: no delivery is generated
+	weight      uint64 // proportional to the creative's share of the day's traffic; 0 if no delivery is generated
 	rows        int    // number of rows when the day is over
 	ClickRate   uint64
 	ConvertRate uint64
-	list        []Row   // rows that have a source, sorted by source; nil: no delivery, and one row without a source
-	gross       []int64 // cost of each row before credits
+	// list contains the rows that have a source, sorted by source. It is nil if nothing was delivered: then the report
+	// has one row for the creative, without a source.
+	list  []Row
+	gross []int64 // cost of each row before credits
 }
 
 // Scope filters the rows of a day by campaign, by creative, and by delivery. The zero Scope lets all rows pass.
@@ -118,9 +120,9 @@ func (sd *day) credit(h, clicks uint64) int64 {
 	return 0
 }
 
-// conversions returns how many conversions of a row have arrived so far. The parameter clicks is the row's number of
-// clicks at the end of the day. The parameter clicked is its number of clicks so far; the result is at most that
-// number.
+// conversions returns how many conversions of a row have arrived so far. The argument clicks is the row's number of
+// clicks at the end of the day. The argument clicked is its number of clicks so far. There are never more conversions
+// than clicked.
 func (sd *day) conversions(e *Entry, src int32, h, clicks uint64, clicked int64) int64 {
 	if clicks == 0 || sd.Account.Sources.Worth[src] == 0 {
 		return 0
@@ -144,8 +146,8 @@ func priceOf(bid int64, h uint64) int64 {
 // quarter longer.
 var delays = [16]int64{5, 15, 40, 90, 180, 360, 600, 900, 1300, 2000, 3000, 4500, 7000, 11000, 18000, 27000}
 
-// converted returns how many of a row's conversions have arrived so far; the parameter full is their final number. They
-// arrive in up to eight groups. Each group has its own click time and its own delay.
+// converted returns how many of a row's conversions have arrived so far. The argument full is the final number of
+// conversions. Conversions arrive in up to eight groups. Each group has its own click time and its own delay.
 func (sd *day) converted(h uint64, full int64) int64 {
 	const last = 86400 + 27000*60*5/4
 	if full == 0 || sd.cutoff >= sd.began+last {

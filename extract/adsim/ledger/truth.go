@@ -6,8 +6,8 @@ import (
 	"spendsync/extract/adsim/clock"
 )
 
-// Line is one row of a day by campaign, creative and source. A correct copy of the report has exactly these rows.
-// SourceID is empty for a creative without delivery. Spend is in millionths of a US dollar.
+// Line is one row of a day: the numbers of one campaign, creative and source. A correct copy of the report has exactly
+// these rows. SourceID is empty for a creative without delivery. Spend is in millionths of a US dollar.
 type Line struct {
 	Date         string
 	CampaignID   string

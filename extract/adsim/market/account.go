@@ -23,7 +23,7 @@ type Account struct {
 	perCampaign int // Config.CreativesPerCampaign
 	RowsPerDay  int
 	Slots       []slot
-	idScale     int64 // a power of ten, at least the number of slots
+	idScale     int64 // a power of ten that is not less than the number of slots
 	Sources     *Sources
 
 	mu    sync.Mutex
@@ -52,7 +52,7 @@ type slot struct {
 
 type slotLife struct{ slot, life int }
 
-// beginning is a day on or shortly before the first day of life 0 of each slot. Earlier lives have negative numbers.
+// beginning is the earliest possible first day of life 0 of a slot. Earlier lives have negative numbers.
 var beginning = clock.Civil(2000, time.January, 1)
 
 // NewAccount generates the index-th account of a service.
@@ -108,8 +108,8 @@ func (s *slot) lifeAt(d clock.Day) int {
 
 func (s *slot) birth(life int) clock.Day { return s.phase + clock.Day(life*s.period) }
 
-// campaign returns the campaign of a slot whose life has the given number. The Campaign is built once and is immutable.
-// Status, bid and lists change over time, and are computed from the day.
+// campaign returns the campaign of one life of a slot. The Campaign is built once and is immutable. Its status, bid and
+// lists change over time; they are computed from the day.
 func (a *Account) campaign(s *slot, life int) *Campaign {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -149,7 +149,7 @@ func (a *Account) Listing(anchor, today clock.Day) *roll {
 }
 
 func (a *Account) listed(anchor, today clock.Day) []*Campaign {
-	const late = 40 // days; longer than the period that the report covers
+	const late = 40 // in days; the period that the report covers is shorter
 	var list, older []*Campaign
 	for i := range a.Slots {
 		s := &a.Slots[i]

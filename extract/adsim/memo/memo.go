@@ -3,7 +3,8 @@ package memo
 import "sync"
 
 // Cache keeps computed results. A key must contain everything that the result depends on, so that no entry becomes
-// stale. When the sum of Weigh over all entries exceeds Most, all entries are dropped.
+// stale. Weigh returns the weight of an entry. When all entries together weigh more than Most, all but the newest are
+// dropped.
 type Cache[K comparable, V any] struct {
 	Most  int64
 	Weigh func(V) int64
@@ -13,7 +14,8 @@ type Cache[K comparable, V any] struct {
 	held map[K]V
 }
 
-// Get returns the cached result, or makes and caches it. Concurrent callers may each make the result.
+// Get returns the cached result for a key. If there is none, Get calls the function make and caches its result.
+// Concurrent callers may each call their function.
 func (c *Cache[K, V]) Get(key K, make func() V) V {
 	c.mu.Lock()
 	v, ok := c.held[key]

@@ -9,8 +9,8 @@ import (
 	"spendsync/extract/adsim/tree"
 )
 
-// column is a column of the report. Either text or number is set: text returns the column's value in a row, where ""
-// becomes null; number appends the value as JSON.
+// column is a column of the report. Either text or number is set. The function text returns the column's value in a
+// row; the report shows "" as null. The function number appends the column's value as JSON.
 type column struct {
 	name        string
 	ofCreatives bool // whether the column exists only with include_creatives
@@ -56,7 +56,7 @@ func count(name string, ofCreatives bool, value func(r *ledger.Row) int64) colum
 	}}
 }
 
-// ratio returns a column with the quotient of two numbers. The value is null if the denominator is 0.
+// ratio returns a column whose value is the quotient of two numbers, or null if the denominator is 0.
 func ratio(name string, parts func(r *ledger.Row) (numerator float64, denominator int64)) column {
 	return column{name: name, ofCreatives: true, number: func(dst []byte, r *ledger.Row) []byte {
 		numerator, denominator := parts(r)
@@ -71,9 +71,9 @@ func ratio(name string, parts func(r *ledger.Row) (numerator float64, denominato
 type rowWriter struct {
 	columns  []*column
 	st       *ledger.State
-	quoted   map[string][]byte  // cache: the JSON of every text that was written
+	quoted   map[string][]byte  // the JSON of every text that was written, as a cache
 	last     *market.Creative   // creative of the previous row
-	creative ledger.CreativeNow // settings of the creative in the field last, as the report shows them
+	creative ledger.CreativeNow // settings of the previous row's creative, as the report shows them
 }
 
 // appendRow appends one row as JSON. It writes a comma before each column, and then replaces the first comma by the

@@ -13,8 +13,8 @@ import (
 
 // Node is a JSON value.
 type Node struct {
-	Kind   byte     // '{', '[', or 0 for a value without parts
-	Raw    string   // the JSON text of a value without parts
+	Kind   byte     // '{' for an object, '[' for a list, 0 for any other value
+	Raw    string   // the JSON text of a value that is neither an object nor a list
 	Keys   []string // keys of an object's members
 	Values []*Node  // the values of an object's members, or the elements of a list
 }
@@ -25,12 +25,12 @@ func Marshal(v any) []byte {
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // impossible: replies consist of texts, numbers, and lists and objects of them
+		panic(err) // impossible: JSON can represent every reply
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// Leaf makes a value without parts from its JSON text.
+// Leaf makes a value that is neither an object nor a list. The argument is its JSON text.
 func Leaf(raw string) *Node { return &Node{Raw: raw} }
 
 // Text makes a JSON string.
@@ -149,8 +149,7 @@ func (n *Node) Rename(from, to string) {
 	}
 }
 
-// Edit replaces the value of a member by the result of the function change. If the member is missing or null, Edit does
-// nothing.
+// Edit replaces the value v of a member by change(v). If the member is missing or null, Edit does nothing.
 func (n *Node) Edit(key string, change func(v *Node) *Node) {
 	if v := n.Get(key); v != nil && v.Raw != "null" {
 		n.Set(key, change(v))

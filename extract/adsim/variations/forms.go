@@ -36,8 +36,7 @@ func (e endpoint) objects(body *node) []*node {
 	return []*node{body}
 }
 
-// body returns a change that calls the function do with the body of each reply, if the request was to one of the given
-// endpoints.
+// body returns a function that calls the function do with the body of every reply of the given endpoints.
 func body(endpoints string, do func(body *node)) change {
 	return func(x *exchange, body *node) *node {
 		if x.endpoint.is(endpoints) {
@@ -47,8 +46,8 @@ func body(endpoints string, do func(body *node)) change {
 	}
 }
 
-// The function in returns a change that applies the form f to members of all rows or entities in replies of the given
-// endpoints. The argument keys contains the keys of the members, separated by spaces.
+// The change in(endpoints, keys, f) applies the function f to members of all rows or entities in the replies of the
+// given endpoints. The argument keys contains the keys of these members, separated by spaces.
 func in(endpoints string, keys string, f form) change {
 	return func(x *exchange, body *node) *node {
 		if x.endpoint.is(endpoints) {
@@ -62,7 +61,7 @@ func in(endpoints string, keys string, f form) change {
 	}
 }
 
-// replaceBody returns a change that replaces the bodies of replies of the given endpoints by raw, a JSON text.
+// replaceBody returns a function that replaces the body of every reply of the given endpoints by the JSON text raw.
 func replaceBody(endpoints string, raw string) change {
 	return func(x *exchange, body *node) *node {
 		if x.endpoint.is(endpoints) {
@@ -72,27 +71,27 @@ func replaceBody(endpoints string, raw string) change {
 	}
 }
 
-// value returns a form that replaces the value of a member by the result of the function to. A member that is missing
-// or null is left alone.
+// value returns a function that replaces the value v of a member by to(v). A member that is missing or null is left
+// alone.
 func value(to func(v *node) *node) form {
 	return func(object *node, key string) { object.Edit(key, to) }
 }
 
-// words returns a form that replaces the text of a member by the result of the function to. A member that is missing or
-// null is left alone.
+// words returns a function that replaces the text s of a member by to(s). A member that is missing or null is left
+// alone.
 func words(to func(s string) string) form {
 	return value(func(v *node) *node { return text(to(v.Text())) })
 }
 
-// put returns a form that sets the value of a member to raw, a JSON text.
+// put returns a function that sets a member to the JSON text raw.
 func put(raw string) form { return func(object *node, key string) { object.Set(key, leaf(raw)) } }
 
-// renamed returns a form that changes the key of a member to the given key.
+// renamed returns a function that changes the key of a member to the given key.
 func renamed(to string) form { return func(object *node, key string) { object.Rename(key, to) } }
 
 func drop(object *node, key string) { object.Drop(key) }
 
-// ifNull returns a form that applies f only to members that are null.
+// ifNull returns a function that applies f to a member only if the member is null.
 func ifNull(f form) form {
 	return func(object *node, key string) {
 		if v := object.Get(key); v != nil && v.Raw == "null" {

@@ -27,7 +27,7 @@ import (
 type Quirk struct {
 	Name string
 	Doc  string // one line
-	// Report is true if the quirk affects the report, and API if it affects the advertiser API.
+	// Report and API state which interfaces the quirk affects: the report, the advertiser API, or both.
 	Report bool
 	API    bool
 
@@ -37,7 +37,8 @@ type Quirk struct {
 	wire     func(x *exchange, rep *wire.Reply)   // changes the headers or the bytes of any reply
 }
 
-// catalog lists all quirks in the order in which they apply: those of the report, of the API, and of both.
+// catalog lists all quirks in the order in which they apply: first those of the report alone, then those of the API
+// alone, then those of both.
 var catalog = sync.OnceValue(func() (list []Quirk) {
 	for i, quirks := range [][]Quirk{reportQuirks, apiQuirks, wireQuirks} {
 		for _, q := range quirks {
@@ -104,7 +105,7 @@ const (
 	ofAPI   = ofNamed + " me limits balance"
 )
 
-// The method is reports whether the endpoint is in a list of endpoints.
+// e.is(endpoints) reports whether e is one of the given endpoints, which are separated by spaces.
 func (e endpoint) is(endpoints string) bool {
 	return e != "" && slices.Contains(strings.Fields(endpoints), string(e))
 }
@@ -161,7 +162,8 @@ func (x *exchange) edit(change func(q url.Values)) {
 // param returns a query parameter.
 func (x *exchange) param(name string) string { return x.request.URL.Query().Get(name) }
 
-// number returns an integer query parameter, or the value of the argument unset if the parameter is missing or invalid.
+// number returns an integer query parameter. If the parameter is missing or invalid, number returns the default, which
+// is the argument unset.
 func (x *exchange) number(name string, unset int) int {
 	n, text := wire.ParsePositive(x.request.URL.Query(), name, unset, 1<<40)
 	if text != "" {
@@ -216,7 +218,8 @@ func (a *ActiveQuirks) Answer(accounts []*advertiser.API, st *ledger.State, r *h
 	return rep
 }
 
-// reply returns the service's reply to the changed request, or the reply of a quirk that replaces it.
+// reply returns the service's reply to the request as quirks have changed it. If a quirk replaces the service's reply,
+// the method returns the quirk's reply and true.
 func (x *exchange) reply(active []Quirk, plain serve) (rep wire.Reply, replaced bool) {
 	for _, q := range active {
 		if q.ask != nil {

@@ -14,7 +14,7 @@ import (
 
 // reportQuirks are variations of the report alone.
 var reportQuirks = []Quirk{
-	// The report's sums by day, which the description does not mention.
+	// Quirks of the report's sums by day. The description does not mention such sums.
 	{Name: "totals-lack-source", Doc: "sums of the report are a tenth too low",
 		ask: edited(ofTotals, func(_ *exchange, r *ledger.Row) {
 			r.Spend -= r.Spend / 10
@@ -120,11 +120,11 @@ func view(endpoints string, makeView func(x *exchange) report.View) func(x *exch
 	}
 }
 
-// The function always is the condition of [refused] for quirks that refuse every request.
+// always is a condition for [refused] that is true for every request.
 func always(*exchange) bool { return true }
 
-// refused returns an override that answers a request with an error. It applies to requests to the given endpoints if
-// the function when returns true for them.
+// refused returns an override that answers requests to the given endpoints with an error. The condition when(x) decides
+// whether a request gets the error.
 func refused(endpoints string, status int, message string,
 	when func(x *exchange) bool) func(x *exchange) (wire.Reply, bool) {
 	return func(x *exchange) (wire.Reply, bool) {
@@ -148,7 +148,7 @@ func withoutDay(endpoints string) func(x *exchange) {
 	})
 }
 
-// edited returns a function that calls the function edit for each row of the replies of the given endpoints.
+// edited returns a function that calls edit(x, r) for each row r of the replies of the given endpoints.
 func edited(endpoints string, edit func(x *exchange, r *ledger.Row)) func(x *exchange) {
 	return view(endpoints, func(x *exchange) report.View {
 		return func(rows []ledger.Row) ([]ledger.Row, int) {
@@ -161,9 +161,9 @@ func edited(endpoints string, edit func(x *exchange, r *ledger.Row)) func(x *exc
 	})
 }
 
-// credits turns the first row with spend and clicks of each day into a credit: spend and clicks become negative. The
-// argument row is a row of the reply: credits changes that first row itself, and a sum of the day, which includes that
-// first row.
+// credits edits a row of the reply as if the day's first row with spend and clicks were a credit, with negative spend
+// and clicks. It changes that first row itself, or a sum of the day, which includes the first row. All other rows stay
+// as they are.
 func credits(x *exchange, row *ledger.Row) {
 	at := x.accounts[0].World.StateAt(x.now)
 	for r := range at.Rows(row.Day, ledger.Scope{}) {

@@ -21,7 +21,7 @@ import (
 type Kind string
 
 // Kinds that replace the reply. The status of the new reply is Fault.Status, or 200 if Fault.Status is 0. In the
-// comments on kinds, "(0: half)" is the meaning of a field that is 0.
+// comments on kinds, "default" is what applies if the field is 0 or empty.
 const (
 	Status Kind = "status" // an error of the service, with the headers Fault.RetryAfter and Fault.Location
 	HTML   Kind = "html"   // an HTML page
@@ -30,46 +30,47 @@ const (
 
 // Kinds that strike while the reply is sent.
 const (
-	// Cut sends Fault.After bytes of the body (0: half, -1: none), then closes the connection. With Fault.Chunked, the
-	// reply has no Content-Length.
+	// Cut sends Fault.After bytes of the body, then closes the connection. The default is half of the body; -1 sends
+	// nothing of it. With Fault.Chunked, the reply has no Content-Length.
 	Cut Kind = "cut"
-	// Reset sends the header and Fault.After bytes of the body (0: not even the header), then a TCP reset.
+	// Reset sends the header and Fault.After bytes of the body, then a TCP reset. If Fault.After is 0, not even the
+	// header is sent.
 	Reset Kind = "reset"
-	// Stall sends the header and Fault.After bytes of the body, then pauses for the duration Fault.For (0: until the
-	// client disconnects).
+	// Stall sends the header and Fault.After bytes of the body, then pauses for the duration Fault.For (default: until
+	// the client disconnects).
 	Stall Kind = "stall"
-	// Hang pauses before the header, for the duration Fault.For (0: until the client disconnects).
+	// Hang pauses before the header, for the duration Fault.For (default: until the client disconnects).
 	Hang Kind = "hang"
-	// Slow sends the body in parts of Fault.After bytes (0: 1), with pauses of Fault.For (0: 10ms).
+	// Slow sends the body in parts of Fault.After bytes (default 1), with pauses of Fault.For (default 10ms).
 	Slow     Kind = "slow"
-	Trailing Kind = "trailing" // Fault.Value (empty: a second JSON object) follows the body
+	Trailing Kind = "trailing" // Fault.Value (default: a second JSON object) follows the body
 )
 
-// Kinds that change a page of the report. They also change replies of the advertiser API: there, a row is an entry of a
-// list or the single object of the reply, and total_rows is total. If Fault.Column contains a dot, for example
-// "audience.country", it names a key of an inner object.
+// Kinds that change a page of the report. They also change replies of the advertiser API. There, a row is an entry of a
+// list or the single object of the reply, and total_rows stands for the key total. If Fault.Column contains a dot, for
+// example "audience.country", it names a key of an inner object.
 const (
-	// Shift lets the page begin too early, by Fault.Rows rows (0: 1), as if rows had been inserted since the previous
-	// page was read. A negative number skips rows.
+	// Shift lets the page begin too early by Fault.Rows rows (default 1), as if rows had been inserted since the
+	// previous page was read. A negative number skips rows.
 	Shift    Kind = "shift"
-	Total    Kind = "total"    // total_rows is too large by Fault.Delta; a Delta of 0 means 1
+	Total    Kind = "total"    // total_rows is too large by Fault.Delta (default 1)
 	Truncate Kind = "truncate" // the result ends after Fault.Rows rows, and claims to be complete
-	Drop     Kind = "drop"     // Fault.Rows rows (0: 1) are missing, beginning at index Fault.Row
-	// Duplicate adds copies of the row at index Fault.Row: Fault.Rows copies (0: 1). With Fault.Other, the copies have
+	Drop     Kind = "drop"     // Fault.Rows rows (default 1) are missing, beginning at index Fault.Row
+	// Duplicate adds Fault.Rows copies (default 1) of the row at index Fault.Row. With Fault.Other, the copies have
 	// other measures. With Fault.InPlace, the copies replace adjacent rows.
 	Duplicate Kind = "duplicate"
-	// WrongType replaces the value of Fault.Column in the row Fault.Row by the JSON text Fault.Value (empty: "12.50").
+	// WrongType replaces the value of Fault.Column in the row Fault.Row by the JSON text Fault.Value (default "12.50").
 	WrongType Kind = "wrongtype"
-	// ExtraKey adds the key Fault.Column (empty: unknown_key) with the JSON text Fault.Value to the row Fault.Row.
+	// ExtraKey adds the key Fault.Column (default unknown_key) with the JSON text Fault.Value to the row Fault.Row.
 	ExtraKey Kind = "extrakey"
 	// RepeatKey repeats the key Fault.Column in the row Fault.Row; its second value is the JSON text Fault.Value.
 	RepeatKey  Kind = "repeatkey"
 	MissingKey Kind = "missingkey" // the row Fault.Row lacks the key Fault.Column
-	// OtherDay replaces the date of the row Fault.Row by Fault.Value (empty: the day before).
+	// OtherDay replaces the date of the row Fault.Row by Fault.Value (default: the day before).
 	OtherDay     Kind = "otherday"
 	NoPagination Kind = "nopagination" // the reply has no pagination, as before April 2026
-	// Top sets the key Fault.Column to the JSON text Fault.Value: in the pagination if the pagination has that key,
-	// else at the top of the reply.
+	// Top sets the key Fault.Column to the JSON text Fault.Value. The key is set in the pagination if the pagination
+	// has that key, else at the top of the reply.
 	Top Kind = "top"
 )
 
@@ -80,15 +81,15 @@ var kinds = []Kind{
 }
 
 // Fault describes an error of the service, and the requests that the error affects. A request meets the first fault
-// that matches all of:
+// whose conditions all match:
 //
 //   - Path: a pattern of [path.Match] such as "/v1/campaigns/*/creatives"; "" matches every path. The prefixes /api and
 //     /report may be left out. A star does not match a slash: "/v1/campaigns/C*" does not match the creatives and
 //     sources of a campaign.
 //   - Query: parameters that the request must have, as k=v&k2=v2. A parameter with an empty value must be absent.
-//   - Day: the only day that the request asks the report for.
-//   - Page: the page of the report.
-//   - Times: the fault strikes this many times; 0: every time.
+//   - Day: the day of a report request for a single day.
+//   - Page: the requested page of the report.
+//   - Times: the fault strikes this many times; 0 means every time.
 type Fault struct {
 	Kind Kind
 
@@ -112,7 +113,7 @@ type Fault struct {
 	// means all rows.
 	Row     int
 	Rows    int
-	Delta   int // for Shift and Total: the number to add to total_rows
+	Delta   int // the number that Shift and Total add to total_rows
 	Other   bool
 	InPlace bool
 	Column  string
@@ -216,7 +217,7 @@ func (f *setFault) fits(p string, q url.Values) bool {
 
 // The methods below may be called on a nil *Fault, which stands for no fault.
 
-// Is reports whether the fault is of a kind.
+// Is reports whether the fault is of the kind k.
 func (f *Fault) Is(k Kind) bool { return f != nil && f.Kind == k }
 
 // Replaces reports whether the fault replaces the service's reply.
@@ -226,7 +227,7 @@ func (f *Fault) Replaces() bool {
 
 func orOne(n int) int { return cmp.Or(n, 1) }
 
-// From returns the index at which a page begins: the index from, moved by the fault Shift.
+// From returns the index at which a page begins. The argument is the index without a fault; a Shift moves it.
 func (f *Fault) From(from int) int {
 	if f.Is(Shift) {
 		return max(0, from-orOne(f.Rows))

@@ -18,8 +18,8 @@ func JSONReply(status int, body []byte) Reply {
 	return Reply{Status: status, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, Body: body}
 }
 
-// ParsePositive returns an integer query parameter, which must be from 1 to the argument most. It returns the argument
-// def if the parameter is missing. For other values it returns the error text of a refusal.
+// ParsePositive returns an integer query parameter, or the default def if the parameter is missing. If the parameter is
+// not an integer from 1 to most, ParsePositive returns the error text of a refusal.
 func ParsePositive(q url.Values, name string, def, most int) (int, string) {
 	v := q.Get(name)
 	if v == "" {
@@ -35,8 +35,8 @@ func ParsePositive(q url.Values, name string, def, most int) (int, string) {
 	return n, ""
 }
 
-// The paths of the service's two interfaces. The spend report's base URL ends in ReportPrefix, the advertiser API's in
-// APIPrefix.
+// The paths of the service's two interfaces. The base URL of the spend report ends in ReportPrefix. The base URL of the
+// advertiser API ends in APIPrefix.
 const (
 	ReportPrefix = "/report"
 	APIPrefix    = "/api"

@@ -8,21 +8,21 @@ import (
 	"spendsync/extract/adsim/ledger"
 )
 
-// Edit applies a change completely or, if the function do returns an error, not at all. It returns the state after the
-// change.
+// Edit makes the change that the function do describes, and returns the state after it. If do returns an error, nothing
+// is changed.
 func (s *World) Edit(do func(e *Editor) error) (ledger.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.Clock.Now()
 	s.openFunds(now)
 	st := s.stateLocked(now)
-	// e.St refers to e.Next, so that reads through e.St see the changes that the function do makes.
+	// e.St refers to e.Next, so that reads through e.St see the changes made by the function do.
 	e := &Editor{World: s, St: &st, Next: s.changes.Clone(), touched: map[string]bool{}}
 	st.Changes = e.Next
 	if err := do(e); err != nil {
 		return st, err
 	}
-	if e.Next.Deposits != nil { // prepaid: spending depends on the settings over time
+	if e.Next.Deposits != nil { // the account is prepaid, so that spending depends on the settings over time
 		for _, id := range slices.Sorted(maps.Keys(e.touched)) {
 			e.addVersion(id)
 		}

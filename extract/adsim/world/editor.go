@@ -16,7 +16,7 @@ import (
 // Editor adds one change to the earlier changes of an account.
 type Editor struct {
 	*World
-	St      *ledger.State   // state of the account now, with Next as its changes
+	St      *ledger.State   // the account's state now, with the changes in Next
 	Next    *ledger.Changes // the earlier changes and the new one
 	touched map[string]bool // IDs of changed campaigns
 }
@@ -40,7 +40,7 @@ func (e *Editor) OfCreative(id string) *ledger.CreativeChanges {
 	return &changes
 }
 
-// firstMade is the lowest number in the IDs of campaigns that changes create in the first account. Generated campaigns
+// firstMade is the lowest number in the IDs of campaigns created by changes, in the first account. Generated campaigns
 // have lower numbers.
 const firstMade = 9_000_000_001
 
@@ -51,7 +51,7 @@ func (e *Editor) NewCampaign() (*market.Campaign, *ledger.CampaignChanges) {
 		ID:        "C" + strconv.Itoa(e.firstMade+n),
 		Key:       chance.Hash(e.Account.Seed, chance.AboutMade, uint64(n)),
 		CreatedAt: e.St.Now.Truncate(time.Second),
-		Created:   market.Never, // marks a campaign that was created by a change; the block list is empty
+		Created:   market.Never, // marks a campaign created by a change; its block list is empty at first
 		Archived:  market.Never,
 	}
 	cp.Weight = 20 + chance.Below(chance.Mix(cp.Key+3), 30)

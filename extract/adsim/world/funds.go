@@ -25,7 +25,8 @@ func (s *World) AddFunds(amount int64) error {
 	return nil
 }
 
-// openFunds makes the initial deposit of a prepaid account, at the start of the Chicago day of its first request.
+// openFunds makes the initial deposit of a prepaid account unless it was made before. The deposit takes effect at the
+// start of the present Chicago day.
 func (s *World) openFunds(now time.Time) {
 	if s.Cfg.Prepaid == 0 || s.changes != nil && s.changes.Deposits != nil {
 		return
@@ -36,8 +37,8 @@ func (s *World) openFunds(now time.Time) {
 	s.changes = next
 }
 
-// BalanceAsOf returns the instant whose balance a reply states. For a fresh reply this is now. For other replies it may
-// be up to ten minutes ago, but never before the last fresh reply.
+// BalanceAsOf returns the instant as of which a reply states the balance. For a fresh reply this is now. For any other
+// reply it may be up to ten minutes ago, but never before the last fresh reply.
 func (s *World) BalanceAsOf(now time.Time, fresh bool) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // World holds one account: the generated account, the changes made to it, and the clock.
 type World struct {
 	Cfg       config.Config
-	firstMade int // lowest number in the IDs of campaigns that changes create
+	firstMade int // lowest number in the IDs of campaigns created by changes
 	Zone      *time.Location
 	Clock     *clock.Clock
 	Account   *market.Account
@@ -32,7 +32,7 @@ type World struct {
 	balanceRead time.Time // when a fresh balance was last requested
 }
 
-// New makes the index-th account of a service. The defaults of cfg must be set.
+// New makes the index-th account of a service. The caller must have called SetDefaults on cfg.
 func New(cfg config.Config, index int, c *clock.Clock) *World {
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {
