@@ -87,7 +87,8 @@ func (w *pageWalk[T]) end(n int, rows int64, g *pagination, more bool) {
 	}
 }
 
-// hasAll reports whether the full last page contains all rows of the page after it: some services repeat the last page.
+// hasAll reports whether all given rows are also on the page that is the last by total_pages. The given rows came when
+// one page more was requested: some services then repeat the last page.
 func (w *pageWalk[T]) hasAll(items []T) bool {
 	for _, item := range items {
 		if !w.full[fmt.Sprint(item)] {

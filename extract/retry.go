@@ -164,8 +164,8 @@ func (r *reading) retry(ctx context.Context, f *failure, sent time.Time) error {
 	r.c.lastFailure.Store(f)
 	left := b.left(true)
 	if f.pause <= r.c.budget || left == 0 {
-		// The pause delays all requests. A pause longer than the entire retry budget may be meant for one endpoint, so
-		// it delays other requests only if the budget is already used up.
+		// The pause delays all requests, with one exception: a pause longer than the entire retry budget may be meant
+		// for one endpoint only. Once the budget is used up, every pause delays all requests.
 		b.pause(f.pause)
 	}
 	switch {

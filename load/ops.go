@@ -19,10 +19,10 @@ func (n *warehouse) coverageLoad() (duck.ReplacePartition, error) {
 	return stageOps(n.area, schema.Coverage, coverage, n.whoseRows())
 }
 
-// opsLoads stages the tables of schema ops, except the coverage, from the manifest and the ledger. New rows of a run
-// replace the stored row of that run. Steps are only added. All other tables get new rows for changed files, and for
-// the accounts that the generation may change. If the DuckDB file is built from nothing, all runs and steps are read
-// from the ledger.
+// opsLoads stages the tables of schema ops, except the coverage, from the manifest and the ledger. The new row of a run
+// replaces the stored row of that run, if there is one. Steps are only added. The table of files gets the changed
+// files. In the other tables, the rows of the accounts that this run may change are replaced. If the DuckDB file is
+// built from nothing, all runs and steps are read from the ledger.
 func (n *warehouse) opsLoads() ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
 	var unread []schema.EntityRead

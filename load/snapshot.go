@@ -161,7 +161,7 @@ func (h *hashed) Read(p []byte) (int, error) {
 	h.left -= int64(n)
 	switch {
 	case h.left == 0 && h.file.SHA256 != "" && hex.EncodeToString(h.sum.Sum(nil)) != h.file.SHA256:
-		return 0, &movedError{h.file.Path} // an upload that lacks the last bytes fails
+		return 0, &movedError{h.file.Path} // withhold the last bytes, so that an upload of the changed file fails
 	case errors.Is(err, io.EOF) && h.left > 0:
 		return n, &movedError{h.file.Path}
 	case errors.Is(err, io.EOF):

@@ -37,7 +37,8 @@ type Frame struct {
 	ReadState string `col:"read_state" id:"110" history:"no"`
 }
 
-// FramePtr returns the embedded Frame. Code for all tables of versions uses it to read and set the Frame of a row.
+// FramePtr returns the embedded Frame. Generic code calls it to read or set these fields in a row of any table of
+// versions.
 func (f *Frame) FramePtr() *Frame { return f }
 
 // Forever is the valid_to of the newest version: 9999-12-31 00:00 UTC.

@@ -192,7 +192,7 @@ func (s *SpendRows) All() iter.Seq2[int, *Spend] {
 	}
 }
 
-// Compare compares the keys of rows i and j, with a result as of [cmp.Compare].
+// Compare compares the keys of rows i and j. It returns -1, 0 or 1, like [cmp.Compare].
 func (s *SpendRows) Compare(i, j int) int {
 	a, b := &s.rows[i], &s.rows[j]
 	if i, j := a.head>>knownBits, b.head>>knownBits; i != j {

@@ -84,8 +84,8 @@ type Decoded struct {
 	// Unnamed are values that were stored although they are not in the description's list for their column, or do not
 	// have the described form.
 	Unnamed []*FieldError
-	// Damaged are the columns whose text is not exactly as sent: it was a number, half a surrogate pair became U+FFFD,
-	// or NUL was escaped.
+	// Damaged are the columns whose text is not exactly as sent. The reply had a number in place of the text, or half
+	// of a surrogate pair, which became U+FFFD, or a NUL, which was escaped.
 	Damaged []string
 	// Null, Missing, Blank and Omitted are the columns that are not set, by how the reply lacks them. Null: a null or
 	// an empty list; Missing: no key; Blank: an empty text or 0; Omitted: no key in a readable audience. All are NULL

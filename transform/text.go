@@ -25,8 +25,8 @@ func NewInterner() *Interner {
 	return &Interner{ids: map[string]string{}, texts: map[string]string{}}
 }
 
-// id returns an ID without surrounding blanks: a text without control characters and without U+FFFD, which marks lost
-// bytes; or the digits of a whole number. Absent and null are the empty ID.
+// id returns an ID without surrounding blanks. An ID is either a whole number, or a text without control characters and
+// without U+FFFD, which marks lost bytes. Absent and null are the empty ID.
 func (n *Interner) id(v extract.Value) (string, error) {
 	if v = v.ID(); v.Null() {
 		return "", nil

@@ -11,10 +11,10 @@ import (
 	"spendsync/schema"
 )
 
-// text returns an unmodified text.
+// text returns the text of a JSON value, see [Interner.text].
 func (c *entityContext) text(v extract.Value) (string, error) { return c.intern.text(v) }
 
-// filled returns an unmodified text. An empty text counts as no value.
+// filled returns the text of a JSON value. A blank text counts as no value.
 func (c *entityContext) filled(v extract.Value) (string, error) {
 	if isBlank(v) {
 		return "", errBlank

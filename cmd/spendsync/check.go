@@ -72,7 +72,7 @@ func (c *checkCommand) endCheck(answer check.Findings) error {
 		if l.State == check.Failed {
 			m.Happened = fmt.Sprintf("%s: %s; %s", l.Check, l.Found, happened)
 			m.Safe, m.Do = "check changes nothing", l.Do
-			if cli.IsTerminal(c.stdout) { // the terminal shows the full text above
+			if cli.IsTerminal(c.stdout) { // the terminal already shows the full text
 				m.Happened, m.Do = fmt.Sprintf("%s; the first is the %s", happened, l.Check), "what its line says"
 			}
 			break

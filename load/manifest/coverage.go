@@ -59,8 +59,8 @@ func (a *Account) DaysUntilUnreachable(d, today schema.Date) int64 {
 	return max(0, left)
 }
 
-// state returns the state of day d in the coverage. k is nil if the day was never proven. reachable reports whether the
-// report can still be asked for the day.
+// state returns the state of day d in the coverage. If the day was never proven, k is nil. The argument reachable
+// states whether the service can still be asked for the day.
 func (k *Day) state(d, today schema.Date, reachable bool) string {
 	switch {
 	case k == nil && reachable:
@@ -77,8 +77,8 @@ func (k *Day) state(d, today schema.Date, reachable bool) string {
 	return schema.StateOpen
 }
 
-// addDoubt sets the reason why a stored day is partial or doubtful, and whether a person has accepted the day. A person
-// accepts either the day's date, or every form of doubt that the day has, each up to a size. [LessRead] has no form.
+// addDoubt sets the reason why a stored day is partial or doubtful, and whether a person has accepted the day. A day is
+// accepted by its date or, unless it is partial or its reason is [LessRead], by accepting all of its doubts.
 func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	why := k.partialWhy(c.ReportDate, today)
 	if why == "" && a.Waiting[c.ReportDate] != "" {
@@ -102,7 +102,8 @@ func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	}
 }
 
-// whyDoubted returns why a stored day is partial or doubtful, accepted or not; empty: it is neither, or is not stored.
+// whyDoubted returns why a stored day is partial or doubtful, accepted or not. It returns an empty text if the day is
+// neither, or is not stored.
 func (a *Account) whyDoubted(d schema.Date, at schema.Instant) string {
 	c := schema.DayCoverage{ReportDate: d}
 	if k := a.Days[d]; k != nil {

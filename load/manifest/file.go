@@ -51,8 +51,8 @@ func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 	return nil
 }
 
-// CountRows compares the number of rows that were read from a file with the published number. err is the error of
-// reading the rows. An error that does not come from the disk is damage.
+// CountRows compares the number of rows that were read from a file with the published number. The argument err is the
+// error of reading the rows. An error that does not come from the disk is damage.
 func CountRows(path string, info *File, rows int64, err error) error {
 	if errors.Is(err, durable.ErrStorage) {
 		return err // the disk failed, which proves nothing about the file

@@ -20,8 +20,8 @@ import (
 	"spendsync/schema"
 )
 
-// ledgerLine is one line of a ledger file. At most one of the fields is set: ledgers of version 11 of the tables also
-// have lines with lasting facts, of which only the refused rows are read.
+// ledgerLine is one line of a ledger file. At most one of the fields is set. Ledgers of version 11 of the tables also
+// have lines with lasting facts. Of these facts, only the refused rows are read.
 type ledgerLine struct {
 	Run     *schema.Run        `json:"run,omitempty"`
 	Step    *schema.Step       `json:"step,omitempty"`
@@ -195,8 +195,8 @@ func CheckLedgerSize(path string, size, published int64) error {
 	return nil
 }
 
-// ExtendLedger writes a ledger file, extended by lines, to another path. It returns the hash and the size of the copy,
-// which is durable.
+// ExtendLedger copies a ledger file to another path, and appends new lines to the copy. It returns the hash and the
+// size of the copy, which is durable.
 func ExtendLedger(d durable.Disk, dir, path, to string, lines []byte) (sha string, size int64, err error) {
 	f, _, err := openLedger(d, dir, path)
 	if err != nil {

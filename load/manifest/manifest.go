@@ -81,8 +81,8 @@ type Account struct {
 	// Ask is from version 11 of the tables. It is ignored.
 	Ask any `json:"report_ask,omitzero"`
 
-	// Reach is the number of days before today for which the service still answers; 0: as many as its description
-	// states. Reach is set once the service has refused days that the description allows.
+	// Reach is the number of days before today for which the service still answers. It is 0 if the service has refused
+	// no day that its description allows.
 	Reach int `json:"reach,omitzero"`
 
 	// Notes are the differences that runs have lately seen between the stored data and the service's statements, sorted
@@ -138,9 +138,9 @@ type ReadOutcome struct {
 	Control string `json:"control_total_state"`
 	// ControlTotal is the service's own sum of the day. A value that the service did not state is NULL.
 	ControlTotal ControlTotal `json:"control_total,omitzero"`
-	// RowsTotal is the number of rows that the service states, and RowsTotalState is one of [schema.RowsMatched],
-	// [schema.RowsDiffer] and [schema.RowsNone]. Both are empty if the day was read by a version that did not store
-	// them.
+	// RowsTotal is the number of rows that the service states. RowsTotalState is one of [schema.RowsMatched],
+	// [schema.RowsDiffer] and [schema.RowsNone]. Both fields are empty if the day was read by a version that did not
+	// store them.
 	RowsTotal      schema.Null[int64] `json:"rows_total,omitzero"`
 	RowsTotalState string             `json:"rows_total_state,omitempty"`
 	Meaning
@@ -159,13 +159,14 @@ type Meaning struct {
 	// OldForms are the forms of unreadable values in a day that an earlier version of spendsync stored, for example
 	// clicks.boolean. That version did not count the rows of each form.
 	OldForms []string `json:"unread_forms,omitempty"`
-	// Pieces are the questions that the replies answer, if the day was read campaign by campaign.
+	// If the day was read campaign by campaign, Pieces are the campaigns and creatives that were requested by
+	// themselves.
 	Pieces []schema.Piece `json:"pieces,omitempty"`
 
 	retired
 }
 
-// retired has the fields of a day that only version 11 of the tables wrote. They are ignored.
+// retired has fields that only version 11 of the tables wrote for a day. They are ignored.
 type retired struct {
 	AskedBeyond any `json:"asked_beyond,omitzero"`
 	Combined    any `json:"combined,omitzero"`
@@ -216,7 +217,7 @@ type File struct {
 	Unpacked int64 `json:"unpacked,omitzero"`
 }
 
-// IsMart reports whether the file is a copy of a mart. DuckDB does not load it.
+// IsMart reports whether the file is a copy of a mart. DuckDB does not load such a file.
 func (f *File) IsMart() bool {
 	t := schema.Named(f.Table)
 	return t != nil && t.View != ""

@@ -35,7 +35,7 @@ func NewChange() Change {
 }
 
 // Next returns the next manifest, which is base with the changes of one account, applied in order. It modifies none of
-// its arguments and reads no file. base may be nil.
+// its arguments and reads no file. The argument base may be nil.
 func Next(base *Manifest, head Head, account string, changes ...Change) *Manifest {
 	next := New()
 	if base != nil {

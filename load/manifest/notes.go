@@ -89,7 +89,8 @@ func (all Notes) acceptsDay(d schema.Date, k *Day) bool {
 }
 
 // Accepting returns a copy of the account's notes in which the named note is accepted, and a sentence about the
-// acceptance. The name may also be the date of a partial or doubtful day. ok is false if there is no such note or day.
+// acceptance. The name may also be the date of a partial or doubtful day. The result ok is false if there is no such
+// note or day.
 func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes Notes, text string, ok bool) {
 	notes = slices.Clone(a.Notes)
 	if day, err := schema.ParseDate(name); err == nil {
@@ -114,7 +115,7 @@ func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes
 }
 
 // TakingBack returns a copy of the account's notes in which the named note is no longer accepted, and a sentence about
-// the change. ok is false if the note was not accepted.
+// the change. The result ok is false if the note was not accepted.
 func (a *Account) TakingBack(name string) (notes Notes, text string, ok bool) {
 	notes = slices.Clone(a.Notes)
 	n := notes.named(name)
@@ -144,8 +145,8 @@ func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []strin
 	return names
 }
 
-// see returns the notes after a run. The map seen has the differences that the run has seen, by name; nil: the run has
-// not looked. see takes the differences of the stored days from the account itself.
+// see returns the notes after a run. The map seen has the differences that the run has seen, by name. If the map is
+// nil, the run has not looked for differences. The differences of the stored days come from the account itself.
 func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Notes {
 	isRun, all := seen != nil, a.dayNotes()
 	maps.Copy(all, seen)
@@ -153,7 +154,7 @@ func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Not
 	for _, n := range a.Notes {
 		if _, seenNow := all[n.Name]; !seenNow && a.stays(n, at) {
 			if !a.Own.finds(n.Name) && !n.IsCount {
-				n.Size = 0 // the difference is gone; a count is not reset, as this run may not have counted
+				n.Size = 0 // the difference is gone; but a count stays, because this run may not have counted
 			}
 			notes = append(notes, n)
 		}

@@ -118,9 +118,9 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 		"SPENDSYNC_DATA_DIR", "it is missing from %s, and a store lies there: %s", dir, left)
 }
 
-// leftOfStore returns a part of the folder that only a published generation can have created; empty: there is none. A
-// ledger alone does not count, because runs that publish nothing also write ledgers. An empty folder does not count,
-// because it may be a new volume.
+// leftOfStore returns the name of something in the folder that only a published generation can have created, or an
+// empty text. A ledger alone does not count, because runs that publish nothing also write ledgers. An empty folder does
+// not count, because it may be a new volume.
 func leftOfStore(d durable.Disk, dir string) (string, error) {
 	if there, err := d.Exists(filepath.Join(dir, WarehouseName)); there || err != nil {
 		return WarehouseName, err

@@ -26,7 +26,7 @@ const RepairLost = "bring the whole data directory back into an empty folder, wi
 // NewerPart is a part of the store that is newer than the manifest.
 type NewerPart struct {
 	Path       string         // path of the newer file
-	Generation int64          // 0: not known, but later than the manifest's
+	Generation int64          // 0: not known, but later than the manifest's generation
 	RunID      string         // the run that published the part; empty: not known
 	At         schema.Instant // when that run finished; 0: not known
 }
@@ -79,8 +79,8 @@ func accountAt(path string) string {
 	return name
 }
 
-// newerAccount checks an account file that the manifest does not name. The file is newer if it states a larger
-// published size of some ledger than the manifest does. Otherwise the result has no path.
+// newerAccount checks an account file that the manifest does not name. The file is newer if, for some ledger, it states
+// a larger published size than the manifest states. Otherwise the result has no path.
 func (m *Manifest) newerAccount(d durable.Disk, dir, name, path string, size int64) (part NewerPart, err error) {
 	if err := m.Load(d, dir, name); err != nil {
 		return part, err
@@ -130,8 +130,8 @@ func (m *Manifest) newestInLedgers(d durable.Disk, dir string, files map[string]
 	return newest, nil
 }
 
-// GrownLedgers returns the accounts, except loaded ones, whose ledgers have grown since the generation was published.
-// Either a later generation or a run that published nothing may have added the lines.
+// GrownLedgers returns the accounts whose newest ledger file does not have its published size. It ignores loaded
+// accounts. Either a later generation or a run that published nothing may have added lines.
 func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, err error) {
 	for name, p := range m.AccountFiles {
 		if m.Accounts[name] != nil {
@@ -157,8 +157,8 @@ func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, 
 	return accounts, nil
 }
 
-// publishedRuns returns the runs that have published, from the lines of a ledger file that begin at the byte offset
-// from. It skips unreadable lines.
+// publishedRuns returns the runs of a ledger file that have published. The argument from is the byte offset at which it
+// starts to read. Unreadable lines are skipped.
 func publishedRuns(d durable.Disk, dir, path string, from int64) (runs []schema.Run, err error) {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil || f == nil {

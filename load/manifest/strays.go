@@ -25,7 +25,7 @@ var ledgerFile = regexp.MustCompile(`^ledger/account=[a-z0-9][a-z0-9_-]{0,39}/[0
 // MoveOut is the repair of a stray file.
 const MoveOut = "move it out of the data directory"
 
-// Strays returns the paths of files that are in the published folders although the manifest does not name them, sorted.
+// Strays returns the sorted paths of files that are in the published folders although the manifest does not name them.
 // Readers that glob for Parquet files would count their rows.
 func (m *Manifest) Strays(files map[string]int64) (strays []string) {
 	named := map[string]bool{}

@@ -39,8 +39,8 @@ type PushOptions struct {
 	Page     func(ctx context.Context) (page []byte, err error)
 	LockWait time.Duration // limit for waiting on another push to a folder
 	Log      *slog.Logger
-	// Pause is called before a push starts again because the store has published a new generation. If it is nil, the
-	// push waits 200 ms.
+	// If the store publishes a generation during a push, Pause is called and the push starts again. If Pause is nil,
+	// the push waits 200 ms.
 	Pause func(context.Context) error
 }
 

@@ -54,8 +54,8 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// checker runs the checks. It skips a check if an earlier check could not get its inputs, for example the
-// configuration.
+// checker runs the checks. If an earlier check failed to get something, for example the configuration, the checks that
+// need it are skipped.
 type checker struct {
 	Options
 	lines  []Line
@@ -171,7 +171,7 @@ func (c *checker) clock() {
 	}
 	found := fmt.Sprintf("%s %s the service's, by its Date header", ahead.Abs().Round(time.Second), side)
 	switch {
-	case !dated && c.code != exit.OK: // no reply came, and a line above says so
+	case !dated && c.code != exit.OK: // no reply came, and an earlier check reports that
 	case !dated:
 		c.warn(name, do, "the service sends no date to compare with")
 	case ahead.Abs() > job.MaxClockOff:

@@ -49,7 +49,7 @@ func (c *checker) payouts(ctx context.Context, t *job.Trial) {
 	}
 }
 
-// shows adds lines about one of the operator's files: its columns, and how its first rows are read.
+// shows adds lines to the findings about one of the operator's files: its columns, and how its first rows are read.
 func (c *checker) shows(f *payouts.File) {
 	name := "payouts " + filepath.Base(f.Path)
 	if f.Variable != "" {

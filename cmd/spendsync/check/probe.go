@@ -45,8 +45,8 @@ func (c *checker) store(dir string) *manifest.Account {
 // minSpace is the space that the first sync of a usual account needs, DuckDB's spill included.
 const minSpace = 256 << 20
 
-// volume tests in the data directory the file operations that a publication needs. Before the first sync it uses the
-// nearest parent folder that exists.
+// volume tests whether the data directory allows the file operations of a publication. Before the first sync it uses
+// the nearest parent folder that exists.
 func (c *checker) volume(dir string) {
 	const name = "data directory"
 	at := dir

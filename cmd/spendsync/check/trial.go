@@ -21,9 +21,9 @@ import (
 // shown is the maximum number of examples in a line.
 const shown = 3
 
-// try syncs one day and one campaign of each status into a temporary store, and then removes that store. It reports
-// what a sync understands of the replies. The argument known is the stored account, or nil if nothing is stored. The
-// result is nil if the sync did not start.
+// try syncs one day and one campaign of each status into a temporary store, and then removes that store. It reports how
+// much of the replies a sync would understand. The argument known is the stored account, or nil if nothing is stored.
+// The result is nil if the sync did not start.
 func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial {
 	scratch, err := durable.MakeScratch("")
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *checker) sameAccount(t *job.Trial) {
 // fields adds a warning about the settings fields that could not be read. It proposes lines for the service file that
 // say under which keys the replies have these fields.
 func (c *checker) fields(t *job.Trial) {
-	if len(t.Unread) == 0 || c.code != exit.OK { // a line above reports the failed request
+	if len(t.Unread) == 0 || c.code != exit.OK { // an earlier check reports the failed request
 		return
 	}
 	var examples []string
@@ -195,7 +195,7 @@ func (c *checker) stores(t *job.Trial) {
 	case t.Day.Stored:
 		c.fail(code, name, do, "a sync stores the report and ends with exit code %d: %s", code,
 			cli.OneLine(t.Problems()))
-	case c.code != exit.OK: // a line above has the cause
+	case c.code != exit.OK: // an earlier check reports the cause
 	default:
 		c.fail(code, name, do, "%s", cli.OneLine(t.Run.Message.V))
 	}

@@ -218,7 +218,8 @@ func hasCode(codes ...string) func(facts) bool {
 	return func(f facts) bool { return f.bucket != nil && slices.Contains(codes, f.bucket.Code) }
 }
 
-// unasked matches errors of a kind from a bucket's storage that has sent no reply, perhaps because no request was sent.
+// unasked matches errors of a kind from a bucket's storage without a status of a reply: no request was sent, or no
+// reply came.
 func unasked(kind error) func(facts) bool {
 	return func(f facts) bool { return ofStorage(kind)(f) && f.bucket.Status == 0 }
 }

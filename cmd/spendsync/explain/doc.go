@@ -1,6 +1,6 @@
-// Package explain makes the last lines of a command for the operator: what happened, beginning with the cause, what is
-// safe, and what to do. The advice depends on the cause. If no rule recognizes the cause, the advice depends on the
-// exit code.
+// Package explain writes the text with which the output of a command ends. It tells the operator what happened,
+// beginning with the cause, what is safe, and what to do. The advice depends on the cause. If no rule recognizes the
+// cause, the advice depends on the exit code.
 //
-// The package prints nothing itself: [Message.Text] returns the lines. It uses only the error that it is given.
+// The package prints nothing itself: [Message.Text] returns the text. It uses only the error that it is given.
 package explain

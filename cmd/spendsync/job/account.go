@@ -16,9 +16,9 @@ type accountRead struct {
 	limits   []schema.AccountLimit
 }
 
-// readAccount reads the balance and the limits on changes; a failure of one request does not affect the other. Neither
-// reply contains an account ID, so only the API key's account shows whose money the balance is. Both are stored only if
-// the service names this account before and after the two reads, or the operator's service file names it.
+// readAccount reads the balance and the limits on changes. If one request fails, the other reply is still used. Neither
+// reply names an account, so both must be of the API key's account. They are stored only if the service or the
+// operator's service file names that account, and if the key still acts on it after the two reads.
 func readAccount(ctx context.Context, n *settingsReader, key keyProof) *accountRead {
 	who := key.who
 	if who.account == "" && n.s.Service.Text("account.id") == "" {

@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// campaignIDs are the IDs of campaigns, each with the IDs of its creatives.
+// campaignIDs has, by campaign ID, the IDs of the campaign's creatives.
 type campaignIDs map[string]map[string]bool
 
 func (k campaignIDs) add(rows *schema.SpendRows) {
@@ -32,9 +32,9 @@ func (k campaignIDs) addRow(row *schema.Spend) {
 	}
 }
 
-// byCampaign reads a day campaign by campaign, so that the result does not depend on the order of pages. It asks for
-// the campaigns of the stored day and of this run's earlier reads, and then, while rows are still missing, for the
-// campaigns that the API key lists. The pages of each campaign are proven like the pages of an entire day, and rows of
+// byCampaign reads a day campaign by campaign, so that the result does not depend on the order of pages. It first asks
+// for the campaigns of the stored day and of this run's earlier reads. If rows are still missing, it also asks for the
+// campaigns in the API key's list. The pages of each campaign are proven like the pages of an entire day, and rows of
 // other campaigns are dropped. The last read of the entire day is passed as whole; the new replies are staged after the
 // replies of that read.
 func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayRead, work *dayWork) (*dayRead, error) {
@@ -61,8 +61,8 @@ func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayR
 	return read, err
 }
 
-// untilComplete calls the function add once for each ID in the lists. It stops after a list once the calls have added
-// as many rows as the argument all states. Rows without an ID cannot be requested.
+// untilComplete calls the function add once for each ID in the lists. The argument all is the expected number of rows.
+// If the calls for a list have reached it, the next lists are not used. Rows without an ID cannot be requested.
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {
 	asked, was := map[string]bool{}, read.received()
@@ -83,7 +83,7 @@ func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) 
 	return nil
 }
 
-// addCampaign adds the rows of a campaign. If the pages of a campaign with several pages do not prove its rows, its
+// addCampaign adds the rows of a campaign. If a campaign has several pages, and they do not prove its rows, its
 // creatives are read one by one: first the creatives seen in its rows and then, if rows are still missing, the
 // creatives that the report lists.
 func (r *dayReader) addCampaign(ctx context.Context, with comparison, id string, read *dayRead, before int,
@@ -124,7 +124,7 @@ func (r *dayReader) readPiece(
 	if err != nil {
 		return nil, err
 	}
-	walk.Control = schema.ControlMatched // a single piece has no control total; the day's is compared with all pieces
+	walk.Control = schema.ControlMatched // only the day has a control total; it is compared after the last piece
 	if why := walk.whyUnproven(with); why != "" {
 		return walk, walk.unproven(with, "of "+cmp.Or(p.Creative, p.Campaign)+": "+why)
 	}

@@ -14,10 +14,10 @@ const (
 	clockWarning = 5 * time.Minute
 )
 
-// clock is the time of one run. It follows this machine's clock or, if that differs from the service's clock by more
-// than followFrom, the service's clock: the service decides which day is open, and which days can still be read. It
-// counts from the start of the run by this machine's monotonic clock, so it does not go back if this machine's clock is
-// set during the run.
+// clock is the time of one run. It follows this machine's clock. If this clock differs from the service's clock by more
+// than followFrom, it follows the service's clock: the service decides which day is open, and which days can still be
+// read. It counts from the start of the run by this machine's monotonic clock, so it does not go back if this machine's
+// clock is set during the run.
 type clock struct {
 	machine func() time.Time
 
@@ -45,8 +45,8 @@ func (c *clock) Now() time.Time {
 // elapsed returns how long the run has lasted, by this machine's monotonic clock, which cannot be set.
 func (c *clock) elapsed() time.Duration { return max(0, c.machine().Sub(c.began)) }
 
-// at returns the time of the run's clock at a given duration after the start of the run, with the correction of the
-// clock that is known now.
+// at returns the time of the run's clock at a given duration after the start of the run. It uses the correction of the
+// clock that is known by now.
 func (c *clock) at(elapsed time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -41,9 +41,9 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	return c.totals, c.err
 }
 
-// check compares a read with the control total of the day, from six hours after the day's end, and records the result.
-// If the sums differ, the service may have changed the day between the two requests; so check requests the sum of this
-// day alone once more. It does the same if the read lost most of the stored rows.
+// check compares a read with the control total of the day, and records the result. A read that began less than six
+// hours after the day's end is not compared. If the sums differ, the service may have changed the day between the two
+// requests; so check requests the sum of this day alone. It also does so if the read lost most of the stored rows.
 func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRead) error {
 	store := c.s.store
 	stored := store.Account().Days[day]
@@ -109,7 +109,7 @@ func (read *dayRead) matches(store *load.Store, day schema.Date, t extract.Total
 	return false
 }
 
-// exact marks a sum that is not rounded. It stands in place of a number of decimals.
+// exact marks a sum that is not rounded. It is used in place of a number of decimals.
 const exact = -1
 
 // decimals returns the largest number of decimals among the amounts of a day.

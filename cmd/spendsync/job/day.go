@@ -96,8 +96,8 @@ func (r *dayReader) prove(ctx context.Context, c *copiedDay, work *dayWork) (*da
 }
 
 // lastReading reads a day campaign by campaign. The last read of the entire day is in the argument whole; the argument
-// why is the reason why that read is not proven. If reading by campaign proves nothing either, only the replies of that
-// read stay staged.
+// why is the reason why that read is not proven. If the read by campaign is not proven either, only the replies of
+// whole stay staged.
 func (r *dayReader) lastReading(
 	ctx context.Context, c *copiedDay, with comparison, whole *dayRead, why error, work *dayWork,
 ) (*dayRead, error) {

@@ -21,11 +21,11 @@ import (
 type dayRead struct {
 	*transform.DayRows
 	manifest.ReadOutcome
-	began     time.Duration  // when this read began: time since the start of the run
+	began     time.Duration  // when this read began, as the time since the start of the run
 	at        schema.Instant // the same moment by the run's clock
 	evidence  extract.Evidence
-	day       *history.Day // the rows in key order; nil: a key comes twice
-	duplicate string       // describes the key that comes twice; empty: none
+	day       *history.Day // the rows in key order; nil if a key comes twice
+	duplicate string       // describes the key that comes twice, if there is one
 	sums      history.Sums
 	hash      string
 	spending  int64  // rows with spend
@@ -111,7 +111,7 @@ func (read *dayRead) clicks() schema.Null[int64] {
 	return schema.Null[int64]{V: read.sums.Clicks.V, Valid: !read.NoClicks}
 }
 
-// incomplete returns an error that describes the rows that cannot be stored; nil: all rows can be stored.
+// incomplete returns an error that describes the rows that cannot be stored, or nil if all rows can be stored.
 func (read *dayRead) incomplete() error {
 	if read.DayRows.Refused == 0 {
 		return nil

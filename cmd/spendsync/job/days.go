@@ -27,7 +27,7 @@ import (
 type copiedDay struct {
 	plannedDay
 	step            schema.Step
-	err             error         // why the day is not staged; nil: it is, or it is unreachable or precedes the account
+	err             error         // why the day failed; nil also if it is unreachable or precedes the account
 	isStaged        bool          // whether its rows are staged, except refused ones
 	hasNoReport     bool          // whether the service answered that it has no report of the day (404, 410 or 204)
 	precedesAccount bool          // whether the day precedes the account's first day, see young.go
@@ -65,7 +65,7 @@ type copiedDays struct {
 	totals   *controlTotals
 	findings []finding // about several days
 	stopped  bool      // by a signal
-	withheld error     // why days are kept out of the store; nil: none is
+	withheld error     // why days are kept out of the store; nil if none is kept out
 }
 
 // hasAny reports whether the service has given a usable answer for at least one day.

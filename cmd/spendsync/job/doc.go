@@ -15,7 +15,8 @@
 //   - withhold: keep a day out of the store because its account is not proven.
 //   - witness: a campaign that is proven to belong to the account.
 //   - silence: a report without delivery that may lack rows. It is no proof that nothing was spent.
-//   - doubtful, partial: stored although the control total differs; stored but incomplete.
+//   - doubtful: said of a stored day whose numbers may be wrong, for example because the control total differs.
+//   - partial: said of a stored day that is incomplete.
 //   - note: a lasting difference that a person may accept by its name.
 //   - reading: what a run has read of one entity of the settings.
 //   - unread: a field without a usable value in the reply. The stored value is kept.

@@ -34,7 +34,7 @@ func (a *future[T]) wait() T { <-a.done; return a.value }
 
 // identity is the account that the API key acts for.
 type identity struct {
-	account string // the service's name of the account, not the name in the store
+	account string // the account's name at the service, not the name in the store
 	me      extract.Entity
 	err     error
 }
@@ -119,7 +119,7 @@ func (p keyProof) listed() (ids []string) {
 	return ids
 }
 
-// problem returns why the account's list of campaigns is not complete; nil: the list is complete.
+// problem returns why the account's list of campaigns is not complete, or nil if the list is complete.
 func (p keyProof) problem() error {
 	if p.err != nil {
 		return p.err

@@ -79,7 +79,7 @@ type session struct {
 	start   time.Time
 	store   *load.Store
 	area    *load.Area
-	pinned  string // the service's name of the account, which this run stores; empty: unchanged
+	pinned  string // the account's name at the service, if this run stores it; else empty
 	plan    Plan
 	clock   *clock         // its time is what Job.Now returns
 	labels  func() *labels // returns the report's names of campaigns; the first call requests them

@@ -70,9 +70,9 @@ func (j *judgement) column(name string) *oddColumn {
 	return j.columns[name]
 }
 
-// judge compares the readings of all entities of a kind with the stored versions, and returns them as the history needs
-// them. A field is marked as unread if its stored value is kept. judge also records fields that were not understood,
-// and keys without a column.
+// judge compares the readings of all entities of a kind with the stored versions, and returns the readings in the form
+// that the history needs. If a field keeps its stored value because the reply has no usable one, judge marks the field
+// as unread. judge also records fields that were not understood, and keys without a column.
 func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []history.Seen[R]) {
 	j, readings := newJudgement(r.session, s, k.name, k.counted), readingsOf(s, k.table)
 	for _, read := range readings {
@@ -99,7 +99,7 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 
 // judgeEntity converts what this run has read of one entity into the form that the history needs. The stored current
 // version is in the argument was, which is nil if none is stored. If the JSON of the entity has a new key, the history
-// may put the new JSON into the current version without a new version ([history.Seen.FillsRaw]).
+// may put the new JSON into the current version without starting a new version ([history.Seen.FillsRaw]).
 func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read *reading[R],
 	was *R) history.Seen[R] {
 	seen, keys := history.Seen[R]{Row: read.row}, j.s.readKeys[k.name]
@@ -208,8 +208,8 @@ func (j *judgement) whyUnread(d *transform.Decoded, id, column string, lacking [
 	return "", ""
 }
 
-// renamedTo returns the new key, among those gained, that may be the new name of a column's key, because it is in the
-// same JSON object. It returns "" if there is none.
+// renamedTo returns the first of the new keys that is in the same JSON object as a column's key, so that it may be that
+// key's new name. It returns "" if there is none.
 func renamedTo(column string, gained map[string]string) string {
 	isMember := slices.Contains(transform.AudienceColumns, column)
 	for _, path := range slices.Sorted(maps.Keys(gained)) {

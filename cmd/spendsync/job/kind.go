@@ -30,7 +30,7 @@ type campaignPart struct {
 	// read is a function that decodes one of the received entities. It records its own errors.
 	read func(n *settingsReader, a transform.Reply) error
 	// whole is the name under which the table of readings records that this part was read in full. If whole is empty,
-	// that is recorded by the history, or by the function named read.
+	// either the history or the function read records it.
 	whole string
 }
 
@@ -47,7 +47,7 @@ type kind[R any, P placed[R]] struct {
 	decode  func(transform.Reply, transform.SettingsContext) (R, transform.Decoded, error)
 
 	isListed bool // whether entries of a list also have these settings
-	isEntity bool // whether it is campaigns or creatives, whose missing fields are judged
+	isEntity bool // whether the kind is campaigns or creatives; only their missing fields are judged
 	// The function gone reports whether an entity that this run has not read is deleted. If gone is nil, the entity
 	// ends with its campaign.
 	gone func(*settingsStage, *settings, *R) bool
@@ -76,8 +76,8 @@ func (k *kind[R, P]) idOf(row *R) string {
 type reading[R any] struct {
 	row R
 	transform.Decoded
-	// isOwn means that row is from the entity's own reply, or from a list's entry that is not short. Other entries of
-	// lists may omit fields.
+	// isOwn means that the row is from the entity's own reply, or from a list's entry that is not short. Other entries
+	// of lists may omit fields.
 	isOwn bool
 }
 

@@ -148,7 +148,7 @@ func readCreative(n *settingsReader, a transform.Reply) error {
 	return err
 }
 
-// ofSources is the name, in ops.entity_read, of a campaign's source settings: one reply with the source mode and the
+// ofSources is how ops.entity_read names a campaign's source settings. They are one reply, with the source mode and the
 // source rules.
 const ofSources = "source settings of"
 

@@ -18,7 +18,7 @@ type labels struct {
 	lines     []transform.ReportCreative
 	left      []*transform.RowError // errors of the lines that were skipped because an ID is unreadable
 	err       error
-	names     map[string]string   // of campaigns, by ID; the last one if a campaign has several
+	names     map[string]string   // names of campaigns, by ID; if a campaign has several names, the last one
 	creatives map[string][]string // IDs of creatives, by campaign
 }
 
@@ -50,9 +50,9 @@ func (s *session) askLabels(ctx context.Context) (l *labels) {
 	}
 }
 
-// storedNames returns a function that returns the names of the campaigns by ID, each from the newest stored day that
-// has the campaign. A replay takes the names from there, because the stored replies have none. Days that cannot be read
-// are skipped.
+// storedNames returns a function for the names of the campaigns by ID. Each name is from the newest stored day that has
+// the campaign. A replay takes the names from the stored days, because the stored replies have none. Days that cannot
+// be read are skipped.
 func storedNames(store *load.Store) func() map[string]string {
 	return sync.OnceValue(func() map[string]string {
 		names := map[string]string{}

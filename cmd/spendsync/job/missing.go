@@ -63,10 +63,10 @@ func openEntities[R any, P placed[R]](
 	return open, known, nil
 }
 
-// askForMissing requests, one by one, entities that a list lacks or shows in part. The entities whose last confirmation
-// is oldest come first. One run requests only as many as the rate limit allows in a minute, and a trial at most
-// mostTried; the others are left to the next run. askForMissing passes each reply to the function answered, and records
-// which entities the service does not have.
+// askForMissing requests entities one by one. A list lacks these entities, or has only some of their fields. The
+// entities whose last confirmation is oldest come first. One run requests only as many as the rate limit allows in a
+// minute, and a trial at most mostTried; the others are left to the next run. askForMissing passes each reply to the
+// function answered, and records which entities the service does not have.
 func (n *settingsReader) askForMissing(
 	ctx context.Context, what string, missing map[string]openEntity,
 	read func(context.Context, string) (extract.Entity, error), answered func(extract.Entity, string),
@@ -125,7 +125,8 @@ func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string
 // reportedAlone returns the account's campaigns or creatives that only the report names. It waits until it is proven
 // which campaigns of the report belong to the account. The last argument is a function that returns the ID of the
 // entity in a line of the report, or "" if the entity is already known. An entity that an earlier run has asked for in
-// vain is omitted, unless this is a full run or, for a campaign, a young day has new spend of it.
+// vain is omitted. There are two exceptions: a full run omits none, and a campaign with new spend on a young day is not
+// omitted.
 func (n *settingsReader) reportedAlone(ctx context.Context, proven *future[provenReport], what string,
 	of func(transform.ReportCreative) string) map[string]openEntity {
 	if !n.settings.listing.Complete || n.s.trial != nil || n.s.labels().err != nil {
@@ -143,7 +144,7 @@ func (n *settingsReader) reportedAlone(ctx context.Context, proven *future[prove
 		}
 		absent[u.EntityID] = true
 		if _, is := missing[u.EntityID]; !is {
-			n.look(u.EntityType, u.EntityID) // deletes its line: the report no longer names the entity
+			n.look(u.EntityType, u.EntityID) // deletes the entity's line, because the report no longer names the entity
 		}
 	}
 	if len(missing) == 0 {
@@ -227,7 +228,8 @@ func (n *settingsReader) readShortCreatives(ctx context.Context, stored map[stri
 	}
 }
 
-// askForCreatives requests creatives that the lists of their campaigns lack or show in part, and reads their settings.
+// askForCreatives requests creatives one by one, and reads their settings. A list of the campaign lacks these
+// creatives, or has only some of their fields.
 func (n *settingsReader) askForCreatives(ctx context.Context, missing map[string]openEntity) {
 	n.askForMissing(ctx, creativeKind.name, missing, n.s.API.Creative,
 		func(e extract.Entity, id string) { // readCreative records its errors

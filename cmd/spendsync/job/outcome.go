@@ -62,7 +62,8 @@ func (t *outcome) unaccepted() []finding {
 }
 
 // The exit codes that a finding can give a run, the gravest first. A problem that a person must solve comes before a
-// problem that may pass by itself. If a run publishes, findings with a code that publishedCodes lacks give exit code 4.
+// problem that may pass by itself. If a run publishes, a finding whose code is not in publishedCodes gives exit code 4,
+// unless it is a remark or accepted.
 var (
 	unpublishedCodes = []int{exit.Usage, exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract,
 		exit.Partial}
@@ -251,7 +252,7 @@ func (f finding) String() string {
 
 // partialDays returns the stored days that are partial, and those whose last read lost most rows or spend and was not
 // confirmed. It omits days that a person has accepted, and days that were last read before they ended: the next run
-// reads the latter again or reports them as lost.
+// reads such a day again or reports it as lost.
 func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return slices.DeleteFunc(slices.Clone(coverage), func(c schema.DayCoverage) bool {
 		return c.State != schema.StatePartial && c.PartialWhy.V != manifest.LessRead ||

@@ -16,9 +16,9 @@ import (
 	"spendsync/schema"
 )
 
-// ReadOwn reads the operator's own files: payouts and exports of a tracker. If the inputs still have the hash that they
-// had at the last reading (the argument last), ReadOwn returns nil. The argument campaigns has the IDs of the account's
-// campaigns.
+// ReadOwn reads the operator's own files: payouts and exports of a tracker. The argument last is the hash of the inputs
+// at the last reading. If the hash is still the same, ReadOwn returns nil. The argument campaigns has the IDs of the
+// account's campaigns.
 type ReadOwn func(ctx context.Context, campaigns map[string]bool, last string) (*payouts.Own, error)
 
 // heldNote is the prefix of a note's name. The note states that an export would lose rows or revenue of a stored
@@ -65,8 +65,8 @@ func (j Job) TakeOwn(ctx context.Context) (res *Result, err error) {
 	return res, err
 }
 
-// read reads and stages the files. If no file has changed, it does nothing, unless the last run found a problem that no
-// person has accepted, or kept a stored day.
+// read reads and stages the files. Unchanged files are read again only if the last run found a problem that no person
+// has accepted, or if it kept a stored day.
 func (r *ownRun) read(ctx context.Context) error {
 	stored, last := r.store.Account(), ""
 	campaigns, err := readCampaigns(r.DataDir, r.Account, stored)
@@ -168,9 +168,9 @@ func (r *ownRun) stageDay(d payouts.Day, rows []schema.TrackerDay) error {
 	return err
 }
 
-// loss describes what a stored day would lose if the new rows replaced it, and returns the share of its rows or revenue
-// in percent. The text is empty if nothing would be lost. The argument more is the number of rows that only older files
-// have, not the newest one.
+// loss describes what a stored day would lose if the new rows replaced it, and returns the lost share of its rows or
+// revenue in percent. The text is empty if nothing would be lost. The argument more is the number of rows that only
+// older files have, not the newest one.
 func loss(stored, rows []schema.TrackerDay, more int) (why string, percent int64) {
 	gone := map[[2]string]bool{}
 	var was, is schema.Money

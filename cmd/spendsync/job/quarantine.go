@@ -104,7 +104,8 @@ func (k quarantineReader) prove(ctx context.Context, days []quarantine.Day) (pro
 	return proven, left, nil
 }
 
-// stage stages a day if its replies in quarantine prove it and may replace the stored day.
+// stage stages a day from its replies in quarantine. It returns an error if they do not prove the day, or if the stored
+// day must be kept.
 func (k quarantineReader) stage(ctx context.Context, q quarantine.Day) (t quarantinedDay, err error) {
 	stored := k.store.Account().Days[q.Date]
 	switch {

@@ -38,8 +38,8 @@ func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, erro
 // Accept accepts the difference that a note describes, so that it no longer makes runs exit with code 4. The note is
 // given by its name; the name of a partial or doubtful day is its date. For a day, the stored numbers are accepted; any
 // other difference is accepted up to its present size. If undo is true, Accept takes back an earlier acceptance. It
-// publishes a generation, and does not contact the service. If there is no such note, Accept returns the error that the
-// function unknown makes from the list of valid names.
+// publishes a generation, and does not contact the service. If there is no such note, Accept calls the parameter
+// unknown with the list of valid names, and returns its error.
 func (j Job) Accept(ctx context.Context, name string, undo bool, unknown func(names []string) error) (*Result,
 	error) {
 	return j.repair(ctx, "accept", func(m *repairRun) (err error) {
@@ -224,8 +224,8 @@ func (m *repairRun) replayDay(ctx context.Context, day schema.Date, stored *mani
 	}
 	at := schema.InstantOf(m.start)
 	if damaged {
-		// The rows are new to the history, because the damaged file had the times when they were first seen. They
-		// existed at the last read.
+		// Only the damaged file had the times when the rows were first seen. It is certain that they existed at the
+		// last read.
 		at = stored.LastReadAt
 	}
 	replies := m.store.Replies(m.area, day)

@@ -60,8 +60,8 @@ func (r *run) result(row schema.Run) *Result {
 	return res
 }
 
-// tidyQuarantine removes replies from quarantine: of days that were published now, of days that are too old, and the
-// oldest while their total size is above the limit. It returns the number of days that are left.
+// tidyQuarantine removes replies from quarantine: those of the days that this run published, those of days that are too
+// old, and then the oldest until the total size is below the limit. It returns the number of days that are left.
 func (r *run) tidyQuarantine(published bool) (left int) {
 	var errs []error
 	if published {

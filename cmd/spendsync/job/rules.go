@@ -66,7 +66,7 @@ func (s *settings) isRead(campaign, kind string) bool {
 
 // confirm compares the rules that were read with the stored rules. If stored rules of a campaign are missing, it
 // requests the campaign's source settings once more: a rule ends only if both replies lack it. If the two replies
-// differ, the rules of either count, and the next run reads the campaign again.
+// differ, a rule counts if it is in one of them, and the next run reads the campaign again.
 func (k ruleKind) confirm(ctx context.Context, n *settingsReader) {
 	differ, lacking, err := k.differing(n.s.store, n.settings)
 	if err != nil {
@@ -224,8 +224,8 @@ func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[s
 	}
 }
 
-// keepOtherRules copies into the new table of readings when each single rule was last confirmed. It copies only rules
-// of the kinds that this run has not read, and only for campaigns that stage does not rewrite.
+// keepOtherRules copies the times at which single rules were last confirmed to the new table of readings. It copies
+// only the times of kinds that this run has not read, in campaigns that the method stage does not rewrite.
 func (r *settingsStage) keepOtherRules(s *settings, advance []string) {
 	for p, at := range r.was {
 		_, advances := slices.BinarySearch(advance, p.CampaignID)

@@ -23,8 +23,8 @@ type run struct {
 	waiting     map[schema.Date]string // see [copiedDay]
 	parts       []load.StagedChange    // the staged days
 	unreachable schema.Date            // the latest day that the service refused as too old; 0: none
-	quarantined int                    // number of days whose replies were stored because they do not prove the day
-	withheld    int                    // number of days whose replies were stored because they may be another account's
+	quarantined int                    // number of days in quarantine because their replies do not prove them
+	withheld    int                    // number of days in quarantine because they may be another account's
 	diff        history.Diff
 	rows        int64
 	reach       int         // [manifest.Account.Reach] after this run
@@ -34,7 +34,7 @@ type run struct {
 	undecided    []schema.Date     // old days that may still be proven by their replies in quarantine
 	settings     *settings         // nil until the settings are read
 	settingsPart load.StagedChange // the staged settings
-	settingsErr  error             // why no settings are published; nil: they are, or none were read
+	settingsErr  error             // why no settings are published; nil if they are published, or were not read
 	newVersions  int64             // of settings
 	preview      load.Preview      // of the generation to publish
 }

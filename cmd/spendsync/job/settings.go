@@ -19,7 +19,7 @@ import (
 // settings has all that one run has read of the settings. What could not be read is recorded in lines and in findings.
 type settings struct {
 	since, at schema.Instant // when the reading started and ended
-	err       error          // why none of the settings may be published; nil: they may be
+	err       error          // why none of the settings may be published; nil if they may be published
 
 	listing   extract.Listing
 	campaigns map[string]*readCampaign   // by ID
@@ -27,9 +27,9 @@ type settings struct {
 	rows      map[string]any             // readings by table, see readingsOf
 	money     *accountRead               // balance and limits; nil: not read
 	reported  []transform.ReportCreative // creatives that the report names
-	readKeys  map[string]map[string]bool // by stream, for example "campaign": the JSON keys that were decoded
+	readKeys  map[string]map[string]bool // the JSON keys that were decoded, by stream ("campaign", for example)
 	looked    map[[2]string]bool         // requested entities, by their type and ID in ops.entity_read
-	unlisted  map[string][]string        // by kind: entities that a complete list lacks, but that the service has
+	unlisted  map[string][]string        // entities that a complete list lacks, but that the service has; by kind
 
 	// Set once the settings are staged:
 	unread      []string              // fields without a usable value in the reply; stored values are kept
@@ -42,8 +42,8 @@ type settings struct {
 	rulesDiffer []string // campaigns whose source rules differ from the stored ones, sorted
 
 	skipped int                 // settled campaigns that were not read
-	left    map[string]int      // by kind: number of campaigns and creatives that this run did not reach
-	overdue map[string][]string // by kind: IDs of the entities in left that were not read for a day or longer
+	left    map[string]int      // number of campaigns and creatives that this run did not reach; by kind
+	overdue map[string][]string // IDs of campaigns and creatives that no run has read for a day or longer; by kind
 }
 
 // readCampaign records how far one run has read one campaign.

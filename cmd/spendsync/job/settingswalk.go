@@ -24,7 +24,7 @@ const settingsReaders = 4
 
 // beginSettings starts to read the settings in the background. The reading begins once the account of the API key is
 // proven. The result is a function that waits until all settings are read. Its parameter is the number of campaigns
-// that are known to be the account's. Before the caller calls it, the future passed as proven must be complete.
+// that are known to be the account's. The caller may call it once the future passed as proven is complete.
 func beginSettings(ctx context.Context, r *session, key *future[keyProof], proven *future[provenReport]) (
 	wait func(campaigns int) *settings) {
 	n := &settingsReader{s: r, settledBefore: r.store.Account().SettledCampaigns(), settings: newSettings(),
@@ -155,7 +155,7 @@ func (n *settingsReader) readCampaign(ctx context.Context, c dueCampaign) error 
 	}
 	read := readingsOf(n.settings, schema.CampaignHistory)[c.ID]
 	mode := readingsOf(n.settings, schema.SourceModeHistory)[c.ID]
-	withheld := len(read.Withheld)+len(mode.Withheld) > 0 // whether fields are left that the next run asks for again
+	withheld := len(read.Withheld)+len(mode.Withheld) > 0 // whether the next run must ask again for some fields
 	n.settings.campaign(c.ID).isSettled = !withheld && read.row.Status == schema.Some("archived")
 	return nil
 }

@@ -62,14 +62,14 @@ func (e emptyDays) silence() string {
 // neverHadRow reports whether no delivery is stored, and this run read none either.
 func (e emptyDays) neverHadRow() bool { return !e.isStored && !e.hasRows }
 
-// sinceAWeek is how many days before today are compared with the service's average. The average is over seven days, but
-// it is not known when these end, so eight days are compared. restDays is how many of the latest stored days must be
-// empty to show that the account delivers nothing at present.
+// sinceAWeek is how many days before today are compared with the service's average. The average is over seven days. It
+// is not known when these seven days end, so eight days are compared. restDays is how many of the latest stored days
+// must be empty to show that the account delivers nothing at present.
 const sinceAWeek, restDays = 8, 2
 
 // emptyDays collects the empty days of a run, and what speaks for and against them.
 func (c *copiedDays) emptyDays(account *manifest.Account, today schema.Date, s *settings) (e emptyDays) {
-	sums := map[schema.Date]history.Sums{} // by stored day; a day of this run replaces the stored one
+	sums := map[schema.Date]history.Sums{} // sums of the stored days; if this run has read a day, its new sums
 	e.rests = account.Accepts(emptyReport, 0)
 	for day, k := range account.Days {
 		sums[day] = k.Sums

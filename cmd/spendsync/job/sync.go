@@ -11,8 +11,8 @@ import (
 	"spendsync/schema"
 )
 
-// Sync reads the planned days and the settings, and publishes them. An error means that the run did not start. How a
-// started run ended is in the result.
+// Sync reads the planned days and the settings, and publishes them. An error means that the run did not start. The
+// result states how a started run ended.
 func (j Job) Sync(ctx context.Context) (*Result, error) {
 	plan := func(account *manifest.Account, now time.Time) (Plan, error) {
 		return PlanDays(j.Account, now, account, j.Plan), nil
@@ -45,7 +45,7 @@ func (j Job) readAndPublish(ctx context.Context, command string, withSettings bo
 	defer func() { cancel(); s.asking.Wait() }() // all goroutines of the run end before it returns
 	publishing, release := outlasting(ctx, j.StopGrace)
 	defer release()
-	proving, endProof := outlasting(ctx, j.StopGrace/2) // the other half of the grace period is for the publication
+	proving, endProof := outlasting(ctx, j.StopGrace/2) // half of the grace period is left for the publication
 	defer endProof()
 	r.s = s
 

@@ -12,8 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// Trial is the result of a sync into an empty store, of one finished day and of one campaign of each status. It shows
-// how well the service's replies are understood.
+// Trial is the result of a trial sync, which reads one finished day and one campaign of each status into an empty
+// store. It shows how well the service's replies are understood.
 type Trial struct {
 	*Result
 	Day triedDay
@@ -36,7 +36,7 @@ type triedDay struct {
 	schema.Step
 	Tried     bool
 	Stored    bool
-	Err       error // why the day is not proven; if nil, it may still be another account's
+	Err       error // why the day is not proven; even if nil, the day may be another account's
 	Spend     schema.Money
 	Campaigns []string // in its rows
 }
@@ -94,7 +94,7 @@ func (t *Trial) CampaignIDs() map[string]bool {
 }
 
 // addDay adds what the trial has read of the report. The argument withheld is the reason why days are kept out of the
-// store; nil: none are.
+// store; nil if none are kept out.
 func (t *Trial) addDay(j Job, d *copiedDay, withheld error) {
 	t.Day = triedDay{Step: d.step, Tried: true, Stored: d.isStaged && t.Run.Published}
 	switch {

@@ -14,7 +14,8 @@ import (
 // deleted, all current findings are reported again.
 const Folder = "notices"
 
-// Verified has the time of the last verified backup. Pushed has, for each bucket, the last generation that was pushed.
+// Verified is the file with the time of the last verified backup. Pushed is the file with the last generation that was
+// pushed to each bucket.
 const (
 	Verified = "backup.json"
 	Pushed   = "pushed.json"

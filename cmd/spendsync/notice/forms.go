@@ -22,7 +22,7 @@ var limits = map[string]int{"telegram": 4000, "slack": 1900, "mail": 50_000, "js
 // maxSentence is the maximum number of characters of the text in one message, because it may contain a long name.
 const maxSentence = 600
 
-// fits returns how many messages, from the first on, one request can hold; at least one.
+// fits returns how many messages one request can hold, counted from the first message. The result is at least 1.
 func fits(form, account string, all []Message) int {
 	size := 0
 	for i, m := range all {
@@ -54,14 +54,14 @@ func sentence(form, account string, m Message) string {
 
 var (
 	slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-	// Text that chats turn into a link, mention, command or tag: a dot before a letter, or one of the signs @ # / :
-	// before a word.
+	// active matches what chats turn into a link, mention, command or tag: a dot before a letter, or one of the signs @
+	// # / : before a word.
 	active = regexp.MustCompile(`[.]\pL|[@#/:][^\s0-9]`)
 )
 
 // inert changes a text so that a chat shows it as it is: whoever names a campaign must not be able to make a link or to
-// mention a person. It inserts an invisible character (a word joiner) where a chat would see one. Other receivers do
-// not need it: mail is plain text, and JSON has no markup.
+// mention a person. It inserts an invisible character (a word joiner) where a chat would see a link or a mention. Other
+// receivers get the text unchanged: mail is plain text, and JSON has no markup.
 func inert(form, text string) string {
 	text = cli.Visible(cli.OneLine(text))
 	if form != "slack" && form != "telegram" {

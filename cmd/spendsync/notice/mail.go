@@ -18,7 +18,7 @@ import (
 )
 
 // sendMail sends all messages as one mail, one line each. The mail is plain text, so that a name cannot contain markup.
-// Its ID is made from the first message: if a run is killed and the mail sent again, the receiver can recognize it.
+// Its ID is made from the first message: if a run is killed and the mail is sent again, the receiver can recognize it.
 func sendMail(ctx context.Context, r config.Receiver, account string, all []Message, lines []string) error {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := errors.Join(m.From(r.From), m.To(r.To)); err != nil {

@@ -15,7 +15,7 @@ type Finding struct {
 	Kind     string `json:"kind"`     // the part before "_" is a word of SPENDSYNC_NOTIFY
 	Place    string `json:"place"`    // the campaign, source or other object with the problem
 	Since    string `json:"since"`    // first day of the problem in Chicago; "": not known
-	Begins   bool   `json:"-"`        // if false, too weak to be reported newly; an open finding stays open
+	Begins   bool   `json:"-"`        // whether it can be reported as new; if not, it only keeps an open one open
 	Happened string `json:"happened"` // a sentence without the final period
 	Do       string `json:"do"`
 }

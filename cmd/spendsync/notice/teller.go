@@ -24,9 +24,9 @@ type Teller struct {
 	Post      func(ctx context.Context, to config.Receiver, account string, all []Message) error // [Post]
 }
 
-// Tell adds the findings of a run to the state, and sends all stored messages until ctx ends, to all receivers at the
-// same time. It returns an error for each receiver that did not accept all of its messages; the next call sends the
-// rest. If another process is in Tell for the same account, Tell returns nil at once without adding anything.
+// Tell adds the findings of a run to the state. It then sends all stored messages, to all receivers at the same time,
+// until ctx ends. It returns an error for each receiver that did not accept all of its messages; the next call sends
+// the rest. If another process is in Tell for the same account, Tell returns nil at once without adding anything.
 func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	folder := filepath.Join(t.Dir, Folder)
 	if err := t.Disk.MakeDirs(folder); err != nil {

@@ -260,8 +260,7 @@ type cell struct {
 	IsKey bool // the first cell, which names the row
 }
 
-// tableOf returns the columns of a block whose names have a format, and the cells of these columns. Other columns are
-// not visible.
+// tableOf returns the visible columns of a block, and their cells. A column is visible if its name includes a format.
 func tableOf(b Block) (head []column, rows [][]cell) {
 	at := []int{}
 	for i, c := range b.Columns {

@@ -71,7 +71,7 @@ func Serve(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.
 	return rep
 }
 
-// serve answers a request with a valid key of the account.
+// serve answers a request whose key is valid and belongs to the account.
 func (s *API) serve(c *call, r *http.Request) wire.Reply {
 	if wait := c.key.limiter.wait(c.st.Now, s.World.Cfg.RateLimit); wait > 0 {
 		return s.refuse(&problem{status: http.StatusTooManyRequests, wait: wait,

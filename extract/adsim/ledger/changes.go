@@ -142,7 +142,7 @@ func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
 // version.
 type Version struct {
 	At        time.Time
-	Generated bool // whether nothing has been changed yet, so that the seed determines the campaign's spend
+	Generated bool // whether the campaign is still as generated; its spend then follows from the seed
 	Changes   *CampaignChanges
 	creatives map[string]*CreativeChanges
 }
