@@ -47,7 +47,7 @@ type Options struct {
 	// Timeout bounds one request from dialling to the last byte of the body. After a timeout, the next request of the
 	// same read may take twice as long, within RetryBudget.
 	Timeout time.Duration // 0: one minute
-	// TimeoutName is the name of the variable that sets Timeout, for error messages; may be empty.
+	// TimeoutName is the name of the variable that sets Timeout, for error messages. It may be empty.
 	TimeoutName string
 	// RetryBudget is how long all requests of the client together may wait for a service that fails. If a request is
 	// answered at a later attempt, the budget is full again. Once the budget is used up, failed requests are not
@@ -264,8 +264,8 @@ type question struct {
 	path   string // below the base URL
 	query  url.Values
 	accept func(body []byte) error // decodes the body; its error is a *replyError
-	// room is memory for the body, which the next read may overwrite. So the function accept must copy every part of
-	// the body that it keeps, including the parts that an error quotes.
+	// room is memory for the body, which the next read may overwrite. So accept() must copy every part of the body that
+	// it keeps, including the parts that an error quotes.
 	room  []byte
 	about subject
 }

@@ -132,7 +132,7 @@ func (d *decoder) isObject() error {
 	}
 }
 
-// part decodes one member of the reply's object, and stores it in the pageReply. The parameter name is the member's
+// part decodes one member of the reply's object, and stores it in the pageReply. The last parameter is the member's
 // key.
 func (a *pageReply[T]) part(d *decoder, room []T, form rowForm[T], name []byte) (err error) {
 	isNamed := func(line string) bool { return slices.Contains(form.service.Names(line), string(name)) }

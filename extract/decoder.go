@@ -36,7 +36,7 @@ func newDecoder(body []byte) decoder {
 	return decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), lenientTexts), body: body}
 }
 
-// object reads a JSON object. For each key it calls the function member, which must read the value of that key.
+// object reads a JSON object. For each key it calls a function, which must read the value of that key.
 func (d *decoder) object(member func(name []byte) error) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (d *decoder) object(member func(name []byte) error) error {
 	}
 }
 
-// array reads a JSON array. For each element it calls the function element, which must read that element. Errors call
-// the array by the given name.
+// array reads a JSON array. For each element it calls a function, which must read that element. Errors call the array
+// by the given name.
 func (d *decoder) array(name string, element func() error) error {
 	if kind := d.PeekKind(); kind != '[' && kind != jsontext.KindInvalid {
 		return contractf("%s is of type %s, not an array", name, kindName(kind))

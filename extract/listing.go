@@ -88,9 +88,8 @@ func (l *lister) list(ctx context.Context) (Listing, error) {
 	return Listing{Entities: p.entities, Complete: p.end == complete, Why: p.why}, nil
 }
 
-// byStatus reads the list one status at a time. The parameter all is the incomplete result of a walk over all statuses;
-// byStatus adds the entries to it. If the service states the total of the whole list, the number of entries is compared
-// with it.
+// byStatus reads the list one status at a time. It adds the entries to the given passage, the incomplete result of a
+// walk over all statuses. If the service states the total of the whole list, the number of entries is compared with it.
 func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	whys := []string{}
 	for _, status := range l.statuses {
@@ -180,7 +179,7 @@ func (p *passage) hasEnded(part listPage, offset int, news bool) bool {
 // the next page need not repeat an entry.
 func (part listPage) next(offset int) (next int, last string) {
 	switch n := part.shown; {
-	case n == 1: // the offset must advance, and n-1 is 0, so the next page does not overlap this page
+	case n == 1: // an overlap of one entry would leave the offset unchanged, so there is none
 		return min(offset+1, maxOffset), ""
 	case part.refused != "": // the last entry may be the unrecognized one
 		return min(offset+n-1, maxOffset), ""

@@ -187,9 +187,8 @@ func keysOfLevels(outer map[string]Value) map[string]Value {
 	return seen
 }
 
-// byID returns a resource that recognizes a campaign or a creative by its ID. The lines ids.campaign and ids.creative
-// of the service file name the key of the ID. If the parameter want is an ID, only the entity with that ID is
-// recognized.
+// byID returns a resource that recognizes a campaign or a creative by its ID. The key of the ID is in the service file,
+// in the lines ids.campaign and ids.creative. If an ID is given, only the entity with that ID is recognized.
 func byID(s *service.Service, kind, want string) resource {
 	line := "ids." + kind
 	return resource{service: s, name: kind, plural: kind + "s", line: line,

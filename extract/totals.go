@@ -17,8 +17,8 @@ type Totals struct {
 	Why    string // why there are no totals
 	// BeyondReach means that there are no totals because the first day is older than the days that the report covers.
 	BeyondReach bool
-	// Empty means that there are no totals because a valid answer has no rows. If the totals of a single day were
-	// requested, that day may have no spend.
+	// Empty means that there are no totals because a valid answer has no rows. For a single day this need not be an
+	// error: the day may have no spend.
 	Empty bool
 	// Decimals is the largest number of decimals of a total, at most six. If the amounts of the rows have more
 	// decimals, the service rounds its totals.

@@ -46,9 +46,9 @@ type Copy struct {
 	locks []io.Closer
 }
 
-// OpenCopy locks a folder so that a pull can bring it to another generation. If the parameter store is set, the folder
-// becomes a complete store, otherwise a copy for readers with some of the files. A store never becomes a copy for
-// readers: OpenCopy then returns [durable.ErrIsStore].
+// OpenCopy locks a folder so that a pull can bring it to another generation. If store is true, the folder becomes a
+// complete store, otherwise a copy for readers with some of the files. A store never becomes a copy for readers:
+// OpenCopy then returns [durable.ErrIsStore].
 func OpenCopy(ctx context.Context, dir string, store bool, o Options) (_ *Copy, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, durable.Storage(err)
@@ -236,9 +236,9 @@ func (c *Copy) Put(f SnapshotFile, from io.Reader) error {
 	return nil
 }
 
-// Commit brings the folder to the generation of a manifest. The argument wanted lists the files of that generation,
-// with manifest.json last. Each of these files is staged or already in its place. Other files of the former generation
-// are removed.
+// Commit brings the folder to the generation of a manifest. The slice lists the files of that generation, with
+// manifest.json last. Each of these files is staged or already in its place. Other files of the former generation are
+// removed.
 func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []SnapshotFile) (err error) {
 	lock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
 	if err != nil {
@@ -291,7 +291,7 @@ func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []Snapsh
 }
 
 // unwanted returns the files to remove. These are the existing files of the former generation whose paths are not in
-// the map keep. If a copy for readers becomes a store, copy.json is removed too. Files that are not in the former
+// the given map. If a copy for readers becomes a store, copy.json is removed too. Files that are not in the former
 // generation are left alone.
 func (c *Copy) unwanted(keep map[string]bool) (paths []string, err error) {
 	if c.store && c.mark {

@@ -23,8 +23,8 @@ func (f *filing) enter(files map[string]*manifest.File, path string, info *manif
 }
 
 // enterPartition adds a staged partition of a table. If the published file has the same content, the published file is
-// kept. If the parameter all is set, the staged file replaces even an equal file, because the published file may be
-// damaged. An empty partition that was never published is dropped.
+// kept. If all is true, the staged file replaces even an equal file, because the published file may be damaged. An
+// empty partition that was never published is dropped.
 func (f *filing) enterPartition(files map[string]*manifest.File, path string, info *manifest.File, all bool) (
 	entered bool, err error) {
 	old := files[path]

@@ -49,9 +49,9 @@ func (o Options) place(dir string) commit.Place {
 	return commit.Place{Dir: dir, Disk: o.disk, Log: o.Log, Crash: o.crash}
 }
 
-// ReadRaw makes a day's rows from its stored replies. The argument pages yields these replies, and the argument pieces
-// has the questions that they answer, see [manifest.Meaning]. The caller provides this function, because this package
-// does not know the service. Each page is valid only until the next iteration. If pages yields an error, ReadRaw must
-// return the error.
+// ReadRaw makes a day's rows from its stored replies. The iterator yields these replies, and pieces has the questions
+// that they answer, see [manifest.Meaning]. The caller provides this function, because this package does not know the
+// service. Each reply is valid only until the next iteration. If the iterator yields an error, ReadRaw must return the
+// error.
 type ReadRaw func(account string, day schema.Date, pieces []schema.Piece, pages iter.Seq2[[]byte, error]) (
 	*schema.SpendRows, error)

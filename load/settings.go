@@ -123,7 +123,7 @@ func PutGroups[R any, P history.Versioned[R]](s *Store, a *Area, to *StagedChang
 }
 
 // replaceGroups yields the stored rows of all groups that are not in names. For each group in names it yields the rows
-// that the function replace returns. At the first error it stops and stores the error in *failed.
+// that replace() returns. At the first error it stops and stores the error in *failed.
 func replaceGroups[R any](stored iter.Seq2[[]R, error], groupOf func(*R) string, names []string,
 	replace func(name string, stored []R) ([]R, error), failed *error) iter.Seq[R] {
 	return func(yield func(R) bool) {

@@ -137,8 +137,8 @@ func (s *Store) recover(ctx context.Context) error {
 	return s.checkFiles(ctx)
 }
 
-// published reads the published manifest, but only this account's part. If the argument cached is still the published
-// manifest, it is returned.
+// published reads the published manifest, but only this account's part. If the given manifest is still the published
+// one, it is returned.
 func (s *Store) published(cached *manifest.Manifest) (*manifest.Manifest, error) {
 	return manifest.ReadAccounts(s.opts.disk, s.dir, cached, s.account)
 }
@@ -191,8 +191,8 @@ func (s *Store) newest(ctx context.Context) (newer manifest.NewerPart, files map
 	return newer, files, err
 }
 
-// whileLocked calls the function work while it holds the store's lock, which is common to all accounts. Before the call
-// it finishes the commit of a dead run.
+// whileLocked calls a function while it holds the store's lock, which is common to all accounts. Before the call it
+// finishes the commit of a dead run.
 func (s *Store) whileLocked(ctx context.Context, work func() error) error {
 	lock, err := lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
 	if err != nil {

@@ -90,8 +90,8 @@ func compareTrackerKeys(a, b *schema.TrackerDay) int {
 	return cmp.Or(cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.SourceID, b.SourceID))
 }
 
-// trackerChange returns the row of tracker_change for a difference. If the row was inserted, the argument old is empty.
-// If it was deleted, the argument row is empty.
+// trackerChange returns the row of tracker_change for a difference. If the row was inserted, the old one is empty. If
+// it was deleted, the new one is empty.
 func trackerChange(old, row *schema.TrackerDay, op string, from TrackerFile) schema.TrackerChange {
 	return schema.TrackerChange{ReportDate: max(old.ReportDate, row.ReportDate),
 		CampaignID: cmp.Or(row.CampaignID, old.CampaignID), SourceID: cmp.Or(row.SourceID, old.SourceID),

@@ -122,9 +122,9 @@ type verifier struct {
 	report Verification
 }
 
-// nameRepairs corrects the repairs that depend on the rest of the store. The rows of a day can be made again only if
-// the day has replies. A reply can be read again while the service still has the reply's day. If the store was set back
-// to an older generation, that must be repaired before any other damage.
+// nameRepairs sets the Repair of those damages whose repair depends on other files. A damaged file of rows can be made
+// again only if its day has replies and these are undamaged. A damaged reply can be read again only while the service
+// still has its day. If the store was set back to an older generation, that must be repaired before any other damage.
 func (v *verifier) nameRepairs() {
 	damaged := map[string]bool{}
 	for _, d := range v.report.Damages {

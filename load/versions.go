@@ -17,8 +17,9 @@ type versioned struct {
 	// upgrade reads the table's file and adds the columns of this version. It returns the writer of the rows, and the
 	// [history.Memory] to store with the rows.
 	upgrade func(d durable.Disk, path string, was history.Memory) (rowsWriter, history.Memory, error)
-	// confirmed finds out when each current version was last confirmed, and adds these times to the map into. It is for
-	// version 11 of the tables, which kept the times in the table's file and in [history.Memory].
+	// confirmed finds out when each current version was last confirmed, and adds these times to the given
+	// [history.Readings]. It is for version 11 of the tables, which kept the times in the table's file and in
+	// [history.Memory].
 	confirmed func(d durable.Disk, path string, was history.Memory, into history.Readings) error
 	// check verifies the number of rows in the published file, and the versions, see [history.Check].
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error

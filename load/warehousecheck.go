@@ -86,8 +86,8 @@ func (c warehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map
 	return days, nil
 }
 
-// days compares the number of rows of every day with the manifest, and the exact sums of the changed days. The map seen
-// has the number of rows in the DuckDB file for each day.
+// days compares the number of rows of every day with the manifest, and the exact sums of the changed days. The given
+// map has the number of rows in the DuckDB file for each day.
 func (c warehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[duck.AccountDay]int64) error {
 	for account, a := range c.manifest.Accounts {
 		for d, k := range a.Days {

@@ -320,7 +320,7 @@ type fixture struct {
 	rows [][]cell // the first row has the names of the columns
 }
 
-// insert inserts the rows. Columns that the rows lack get the values in the map usual.
+// insert inserts the rows. Columns that the rows lack get their values from usual[].
 func (f *fixture) insert(t *testing.T, w *warehouse) {
 	t.Helper()
 	i := slices.IndexFunc(schema.Tables, func(s *schema.Table) bool { return s.FullName() == f.name })

@@ -71,8 +71,8 @@ func appendColumn[T comparable, R any](c Column, rows []R, null func(), put func
 	}
 }
 
-// PutValues sets one column of the rows to values of a Parquet file, one value per row. NULL values are skipped, so the
-// column must be NULL or zero in all rows before. The rows share no memory with the values.
+// PutValues sets one column of the rows to values of a Parquet file, one value per row. NULL values are skipped, so
+// before the call the column must be NULL or zero in all rows. The rows share no memory with the values.
 func (t TableOf[R]) PutValues(rows []R, column int, values []parquet.Value) {
 	c := &t.Columns[column]
 	switch c.Kind {

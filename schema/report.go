@@ -51,7 +51,7 @@ func IsOfCreative(c ReportColumn) bool {
 	return c.Is == ReportLabel || c.Name == "campaign_id" || c.Name == "creative_id"
 }
 
-// ReportNames returns the names of the columns for which the function matches returns true, in their order.
+// ReportNames returns the names of the columns that the given function accepts, in their order.
 func ReportNames(matches func(ReportColumn) bool) (names []string) {
 	for _, c := range Report {
 		if matches(c) {

@@ -87,8 +87,8 @@ func (d *DayRows) AddPiece(p schema.Piece, rows *DayRows) {
 
 // AddReplies adds the rows of stored replies; it does not check that the replies are complete. The parameter pieces
 // lists the campaigns or creatives that were requested one by one, in the order of the replies; if it is empty, the
-// replies are the pages of the whole day. The function keep, which may be nil, is called with each page and the number
-// of its rows that can be stored.
+// replies are the pages of the whole day. The last parameter is called with each page and the number of its rows that
+// can be stored. It may be nil.
 func (d *DayRows) AddReplies(pieces []schema.Piece, bodies iter.Seq2[[]byte, error],
 	keep func(page extract.Page[extract.SpendLine], added int) error) error {
 	n, to, rest := 0, d, pieces

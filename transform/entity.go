@@ -167,8 +167,8 @@ func newReader(s *service.Service, section, table, idColumn string, replies ...e
 }
 
 // read returns the value of a column, from the first key that exists. The keys are listed in the reader's section of
-// the service file, in the line with the column's name. If the argument name is given, it replaces the column's name.
-// If the function take refuses the value, the column is unread.
+// the service file, in the line with the column's name. If a name is given, it replaces the column's name. If take()
+// refuses the value, the column is unread.
 func read[T comparable](
 	r reader, absent absence, take func(extract.Value) (T, error), column string, name ...string,
 ) schema.Null[T] {

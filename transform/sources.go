@@ -278,7 +278,7 @@ func (s *sourceReader) source(entry extract.Value) (string, error) {
 	return s.sourceID(id)
 }
 
-// sourceID returns the parameter id, or an error if it cannot be the ID of a source.
+// sourceID returns the given ID, or an error if it cannot be the ID of a source.
 func (s *sourceReader) sourceID(id string) (string, error) {
 	if !extract.IsID(id) {
 		return "", fmt.Errorf("%.60q is not the ID of a source: %w", id, ErrForm)

@@ -100,7 +100,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// withLake reads the environment variables, connects to the lake, calls the function do, and disconnects.
+// withLake reads the environment variables, connects to the lake, calls a function, and disconnects.
 func (a *app) withLake(ctx context.Context, do func(*lake.Lake, *settings) error) error {
 	s, err := readSettings(ctx, a.environ)
 	if err != nil {

@@ -34,7 +34,7 @@ func (g gauges) write(s *settings) error {
 }
 
 // writeMetrics writes the metrics of a run of 'spendsync-lake follow', if SPENDSYNC_LAKE_METRICS_FILE is set. For a
-// failed run, the argument done is nil: then the file keeps the generation that an earlier run has written.
+// failed run, the [lake.Followed] is nil. Then the file keeps the generation that an earlier run has written.
 func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	if s.MetricsFile == "" {
 		return nil

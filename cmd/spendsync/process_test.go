@@ -104,8 +104,8 @@ func (k *killed) note(w *world, before int64, died bool) {
 	}
 }
 
-// killOne starts a run, the i-th, and kills it at a random moment. The argument whole is the duration of a complete
-// run. After each kill the published warehouse must open; after every 50th kill the store is verified.
+// killOne starts a run, the i-th, and kills it at a random moment. The given duration is that of a complete run. After
+// each kill the published warehouse must open; after every 50th kill the store is verified.
 func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed, cmd *exec.Cmd) {
 	w.t.Helper()
 	before, err := manifest.Read(w.dir)

@@ -236,7 +236,7 @@ func (c *queryCommand) writeFacts(facts []string) error {
 }
 
 // queryErr turns a mistake in the user's SQL into a usage error, and keeps the faulty line to be printed below the
-// error. If the argument named is true, the SQL belongs to a ready question, and the user cannot correct it.
+// error. If named is true, the SQL belongs to a ready question, and the user cannot correct it.
 func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 	var q *duck.QueryError
 	var other *duck.OtherVersionError

@@ -69,7 +69,7 @@ func daysBetween(from, to string, today schema.Date) (first, last schema.Date, e
 	return first, last, err
 }
 
-// dayOf parses the day that a flag gives. If the text is empty, it returns the flag's default: the argument usual.
+// dayOf parses the day that a flag gives. If the text is empty, it returns the given default.
 func dayOf(flag, text string, usual, example schema.Date) (schema.Date, error) {
 	if text == "" {
 		return usual, nil

@@ -28,7 +28,7 @@ type Secrets struct {
 	stored  *regexp.Regexp // matches secrets in a reply that is stored
 	shown   *regexp.Regexp // matches secrets in a text that people read, such as a message
 	// parts make the search fast. A text is searched for secrets only if, after its escapes are decoded, it contains
-	// one of these parts. Every match of the expression in the field stored contains one.
+	// one of these parts. Every match of the first expression above contains one.
 	parts [][]byte
 }
 
@@ -89,7 +89,7 @@ func (s *Secrets) addParts(texts ...string) {
 var letters = regexp.MustCompile(`^[A-Za-z]+$`)
 
 // anyOf returns an expression that matches every spelling of the given secrets, the longest first. It also matches
-// base64 text that contains one of the base64 fragments in the parameter coded.
+// base64 text that contains one of the given base64 fragments.
 func anyOf(secrets, coded []string) *regexp.Regexp {
 	var forms []string
 	for _, secret := range secrets {
@@ -237,7 +237,7 @@ func (s *Secrets) in(text []byte) bool {
 }
 
 // nextText returns the bounds of the next JSON string, quotes included. Strings without an escape are skipped, unless
-// the parameter any is true. A truncated string ends with the reply.
+// any is true. A truncated string ends with the reply.
 func nextText(body []byte, from int, any bool) (begin, end int) {
 	at := bytes.IndexByte(body[from:], '"')
 	if !any && at >= 0 {
@@ -259,7 +259,7 @@ func nextText(body []byte, from int, any bool) (begin, end int) {
 	return begin, len(body)
 }
 
-// hide replaces secrets in a text by the results of the function mark. If a secret appears only after percent signs and
+// hide replaces each secret in a text by the result of mark(secret). If a secret appears only after percent signs and
 // HTML are decoded, hide replaces the entire text.
 func hide(secrets *regexp.Regexp, text string, mark func(secret string) string) string {
 	text = secrets.ReplaceAllStringFunc(text, mark)

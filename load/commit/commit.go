@@ -53,8 +53,8 @@ type Place struct {
 }
 
 // Write publishes the staged files, all or none. The caller has synced the files and holds the store's lock. The
-// argument published is the manifest of the present generation, or nil. Right before the commit may start, Write calls
-// the function begin. If begin returns nil, the commit may have started even if Write returns an error.
+// manifest is the one of the present generation, or nil. Right before the commit may start, Write calls begin. If begin
+// returns nil, the commit may have started even if Write returns an error.
 func (p Place) Write(r Record, published *manifest.Manifest, begin func() error) error {
 	if err := p.tryMoves(r); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (p Place) Write(r Record, published *manifest.Manifest, begin func() error)
 	if err := p.Crash("commit record"); err != nil {
 		return err
 	}
-	// The rename may take effect even if it returns an error, so the function begin is called before the rename.
+	// The rename may take effect even if it returns an error, so begin() is called before the rename.
 	if err := begin(); err != nil {
 		return err
 	}

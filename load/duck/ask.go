@@ -133,7 +133,7 @@ func openErr(err error) error {
 // Close releases the resources of the result.
 func (r *Result) Close() error { return r.s.Close() }
 
-// stopped returns the context's error if the context has ended, and otherwise the argument err.
+// stopped returns the context's error if the context has ended, and otherwise the given error.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the query was stopped: %w", ctx.Err())

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Build applies the loads to the tables of the DuckDB file at path. If the parameter empty is set, Build creates the
-// file first. The file stays open for the models and further loads: [Warehouse.Finish] closes the file, and
-// [Warehouse.Stop] ends the engine in any case.
+// Build applies the loads to the tables of the DuckDB file at path. If empty is true, Build creates the file first. The
+// file stays open for the models and further loads: [Warehouse.Finish] closes the file, and [Warehouse.Stop] ends the
+// engine in any case.
 func Build(ctx context.Context, path string, empty bool, loads []ReplacePartition, o Options) (w *Warehouse,
 	err error) {
 	if empty {

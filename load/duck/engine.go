@@ -109,7 +109,7 @@ func execAll(ctx context.Context, conn *sql.Conn, statements []string) error {
 	return nil
 }
 
-// scanRows scans each row of a query into the cells, and calls the function take after each row.
+// scanRows scans each row of a query into the cells, and calls a function after each row.
 func scanRows(ctx context.Context, conn *sql.Conn, q string, take func() error, cells ...any) error {
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {

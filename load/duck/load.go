@@ -18,8 +18,7 @@ type ReplacePartition struct {
 	Query string   // SQL that computes rows to insert from other tables
 }
 
-// Statements returns the SQL of the replacement. If the parameter empty is set, the table has no rows yet, so nothing
-// is deleted.
+// Statements returns the SQL of the replacement. If empty is true, the table has no rows yet, so nothing is deleted.
 func (r ReplacePartition) Statements(empty bool) (statements []string) {
 	name := r.Table.SQLName()
 	if r.Where != "" && !empty {

@@ -18,8 +18,8 @@ type Scratch struct {
 	folder *durable.Scratch
 }
 
-// OpenScratch starts an engine that can read the files in its private folder. If the parameter attach is not empty, the
-// engine also opens that DuckDB file, read-only, under the name w. The Scratch must be closed.
+// OpenScratch starts an engine that can read the files in its private folder. If the path of a DuckDB file is given,
+// the engine also opens that file, read-only, under the name w. The Scratch must be closed.
 func OpenScratch(ctx context.Context, o Options, attach string) (s *Scratch, err error) {
 	folder, err := durable.MakeScratch(o.TempDir)
 	if err != nil {

@@ -28,8 +28,8 @@ type Warehouse struct {
 	empty       bool // whether the tables have no rows yet
 }
 
-// WithMemory calls the function do, and calls it again with the full memory limit if DuckDB ran out of memory, or if
-// the disk failed and mayLackDisk is set. A failed call of the function must have no effect.
+// WithMemory calls a function, and calls it again with the full memory limit if DuckDB ran out of memory, or if the
+// disk failed and mayLackDisk is set. A failed call of the function must have no effect.
 func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
 	err := do()
 	if w.fullMemory == "" || !IsOutOfMemory(err) && !(w.mayLackDisk && errors.Is(err, durable.ErrStorage)) {
@@ -142,7 +142,7 @@ func (w *Warehouse) Exec(ctx context.Context, statements ...string) error {
 	return execAll(ctx, w.conn, statements)
 }
 
-// Stop ends the engine. It joins the error of ending the engine, if any, to the argument outcome.
+// Stop ends the engine. If that fails, it joins the error to the given one.
 func (w *Warehouse) Stop(outcome error) error { return errors.Join(outcome, w.end()) }
 
 // Finish makes a checkpoint, detaches the file and makes the file durable. Nothing is left in a write-ahead log.

@@ -12,8 +12,8 @@ type ReadTime struct {
 	RunID string
 }
 
-// restatement returns a row of spend_change, made of the stored row and the row as read. The argument stored is nil for
-// a new row. The argument read is nil for a row that is no longer in the report.
+// restatement returns a row of spend_change, made of the stored row and the row as read. For a new row, the first
+// argument is nil. For a row that is no longer in the report, the second one is nil.
 func (by ReadTime) restatement(stored, read *schema.Spend) schema.SpendChange {
 	row := cmp.Or(read, stored)
 	l := schema.SpendChange{AccountID: row.AccountID, ReportDate: row.ReportDate, CampaignID: row.CampaignID,

@@ -31,9 +31,9 @@ type Merged struct {
 // _run_id in the day's rows: an unchanged row keeps all three stored values, and a changed row keeps its stored
 // _first_seen_at. After an error the rows must not be used.
 //
-// Merge calls the function restate with each restatement, in key order, until restate returns false. A restatement is a
-// row that is new, gone, or has other numbers, although the day was over when the stored rows were read. A number in
-// place of a NULL is not a restatement. If the day was not over, restate is nil.
+// Merge passes each restatement to restate, in key order, until restate returns false. A restatement is a row that is
+// new, gone, or has other numbers, although the day was over when the stored rows were read. A number in place of a
+// NULL is not a restatement. If the day was not over, restate is nil.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime,
 	restate func(schema.SpendChange) bool) (Merged, error) {
 	read := d.rows
@@ -117,7 +117,7 @@ func (m *merger) turnStored(stored *schema.Spend) {
 }
 
 // compareCounts compares the counts of a stored row and of the row as read, and adds the result to Lost and Regained.
-// If the row is no longer in the report, the argument read is nil.
+// If the row is no longer in the report, the second argument is nil.
 func (m *merger) compareCounts(stored, read *schema.Spend) {
 	for i, was := range countsOf(stored) {
 		switch isNull := read != nil && !countsOf(read)[i].Valid; {

@@ -73,7 +73,8 @@ func (m *Memory) Add(o Memory) {
 	m.Missed, m.Never = added(m.Missed, o.Missed), added(m.Never, o.Never)
 }
 
-// added copies the entries of the map more into the map to, and returns that map. It creates the map if necessary.
+// added copies the entries of the second map into the first one, and returns the first one. If that is nil, it is
+// created.
 func added[V any](to, more map[string]V) map[string]V {
 	if to == nil && len(more) > 0 {
 		to = map[string]V{}

@@ -117,6 +117,6 @@ type advance[R any, P Versioned[R]] struct {
 	entities []*entity[R]          // the stored entities, and then the new ones
 	next     int                   // index of the entity that is expected next, in the slice stored
 	added    map[string]*entity[R] // the new entities, by key
-	asked    R                     // copy of a current version, to be passed to the function Absence
+	asked    R                     // copy of a current version, the argument of [Observation.Absence]
 	stats    Stats
 }

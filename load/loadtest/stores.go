@@ -13,8 +13,8 @@ type Stores struct {
 	made map[string]string // folders of the stores, by name
 }
 
-// Copy puts the store called name into dir. The first call for a name runs the function do, which must create the store
-// in dir. Later calls copy that store. The master copy is in the temporary folder of the tests, which [InMemory]
+// Copy puts the store called name into dir. The first call for a name runs the given function, which must create the
+// store in dir. Later calls copy that store. The master copy is in the temporary folder of the tests, which [InMemory]
 // removes.
 func (s *Stores) Copy(t testing.TB, name, dir string, do func()) {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// Coverage returns the coverage of every day from the account's first day up to the Chicago date of the argument now.
+// Coverage returns the coverage of every day from the account's first day up to the Chicago date of the given time.
 func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 	today := schema.DateOf(now)
 	var days []schema.DayCoverage

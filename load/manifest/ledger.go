@@ -98,8 +98,8 @@ func linesOf(path string, r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// eachLine calls the function each with every line of a ledger, as text and decoded. Unknown fields are ignored, so
-// that an older binary can read the lines of a newer binary.
+// eachLine calls a function with every line of a ledger, as text and decoded. Unknown fields are ignored, so that an
+// older binary can read the lines of a newer binary.
 func eachLine(path string, r io.Reader, each func([]byte, *ledgerLine) error) error {
 	n := 0
 	for line, err := range linesOf(path, r) {

@@ -159,8 +159,7 @@ type Meaning struct {
 	// OldForms are the forms of unreadable values in a day that an earlier version of spendsync stored, for example
 	// clicks.boolean. That version did not count the rows of each form.
 	OldForms []string `json:"unread_forms,omitempty"`
-	// If the day was read campaign by campaign, Pieces are the campaigns and creatives that were requested by
-	// themselves.
+	// If the day was read campaign by campaign, Pieces are the campaigns and creatives that had a request of their own.
 	Pieces []schema.Piece `json:"pieces,omitempty"`
 
 	retired
@@ -387,7 +386,7 @@ func (a *Account) ByOlderRules(day schema.Date) bool {
 	})
 }
 
-// NewAccount returns an empty account whose first day is since.
+// NewAccount returns an empty account with the given first day.
 func NewAccount(since schema.Date) *Account {
 	return &Account{Since: since, Days: map[schema.Date]*Day{}, Files: map[string]*File{},
 		Ledger: map[string]int64{}, LedgerSHA256: map[string]string{}, Memory: map[string]history.Memory{},

@@ -61,7 +61,8 @@ func (n Note) isOfOwnFiles() bool {
 	return strings.HasPrefix(n.Name, "tracker.") || strings.HasPrefix(n.Name, "payouts.")
 }
 
-// noteLasts is how long a note without acceptance is kept after the last run that saw the difference.
+// noteLasts is how long a note is kept after the last run that saw what it reports. It applies to notes that nobody has
+// accepted and that are about neither days nor the operator's files.
 const noteLasts = 7 * 24 * time.Hour
 
 // Notes is a list of notes, sorted by name.
@@ -145,7 +146,7 @@ func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []strin
 	return names
 }
 
-// see returns the notes after a run. The map seen has the differences that the run has seen, by name. If the map is
+// see returns the notes after a run. The parameter is a map of the differences that the run has seen, by name. If it is
 // nil, the run has not looked for differences. The differences of the stored days come from the account itself.
 func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Notes {
 	isRun, all := seen != nil, a.dayNotes()

@@ -45,8 +45,8 @@ func RawPages(disk durable.Disk, dir string, a *Account, paths []string) iter.Se
 	}
 }
 
-// rawPage checks and decompresses a stored reply. It writes the result into the slice room, if its memory is large
-// enough. The size of the result is limited because 200 KB of zstd can expand to 6 GB.
+// rawPage checks and decompresses a stored reply. It writes the result into the given slice, if that is large enough.
+// The size of the result is limited because 200 KB of zstd can expand to 6 GB.
 func rawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder, room []byte) ([]byte, error) {
 	if err := CheckBytes(disk, dir, path, info); err != nil {
 		return nil, err

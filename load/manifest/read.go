@@ -26,7 +26,7 @@ func Read(dir string) (*Manifest, error) { return ReadFrom(durable.OS, dir) }
 func ReadFrom(d durable.Disk, dir string) (*Manifest, error) { return ReadAccounts(d, dir, nil) }
 
 // ReadAccounts is [ReadFrom], but loads only the named accounts that the manifest has; all accounts if none is named.
-// If the argument cached is still the published manifest, ReadAccounts returns cached, see [ReadRoot].
+// If a manifest of an earlier call is passed and is still the published one, it is returned, see [ReadRoot].
 func ReadAccounts(d durable.Disk, dir string, cached *Manifest, accounts ...string) (*Manifest, error) {
 	for {
 		m, err := ReadRoot(d, dir, cached)
@@ -48,8 +48,8 @@ func ReadAccounts(d durable.Disk, dir string, cached *Manifest, accounts ...stri
 	}
 }
 
-// ReadRoot reads manifest.json and no account file. The argument cached is the result of an earlier call, or nil. If
-// the checksum is unchanged since then, ReadRoot returns that result, because decoding is far more expensive than
+// ReadRoot reads manifest.json and no account file. The caller passes the result of an earlier call, or nil. If the
+// checksum is unchanged since then, ReadRoot returns the earlier result, because decoding is far more expensive than
 // hashing.
 func ReadRoot(d durable.Disk, dir string, cached *Manifest) (*Manifest, error) {
 	b, err := readRoot(d, dir)

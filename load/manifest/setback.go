@@ -54,8 +54,8 @@ func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 }
 
 // Newest looks for a part of the store that is newer than the manifest. If there is none, the result has no path.
-// Newest reads ledgers whose size differs from the manifest, and account files that the manifest does not name. The
-// argument files has the sizes of the files in the store, by path.
+// Newest reads ledgers whose size differs from the manifest, and account files that the manifest does not name. The map
+// has the sizes of the store's files, by path.
 func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (NewerPart, error) {
 	part, err := m.newestInLedgers(d, dir, files)
 	if err != nil || part.Path != "" {

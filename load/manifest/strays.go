@@ -58,8 +58,8 @@ func FilesIn(d durable.Disk, dir string, accounts ...string) (map[string]int64, 
 	return files, nil
 }
 
-// AddFiles adds the sizes of the files below a folder to the argument files, by path. It adds only files of the given
-// accounts, or of all accounts if accounts is nil.
+// AddFiles adds the sizes of the files below a folder to a map, by path. It adds only files of the given accounts, or
+// of all accounts if accounts is nil.
 func AddFiles(d durable.Disk, dir, folder string, accounts []string, files map[string]int64) error {
 	entries, err := d.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -69,8 +69,8 @@ func Batches[R any](d durable.Disk, path string, t schema.TableOf[R], columns ..
 	}
 }
 
-// batchesOf reads each batch of rows into a buffer, which it gets from the function room. The buffer must be zeroed,
-// because a NULL leaves the field in the buffer unchanged.
+// batchesOf reads each batch of rows into a buffer. The given function returns a buffer for n rows, which must be
+// zeroed, because a NULL leaves the field in the buffer unchanged.
 func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		for left := f.rows; left > 0; {
@@ -88,8 +88,8 @@ func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter
 	}
 }
 
-// fill reads the next rows, column by column. If the argument last is set, these are the last rows, and further values
-// in the file are an error.
+// fill reads the next rows, column by column. If last is true, these are the last rows, and further values in the file
+// are an error.
 func fill[R any](f *file, t schema.TableOf[R], rows []R, last bool) error {
 	for i := range f.columns {
 		c := &f.columns[i]
@@ -266,8 +266,8 @@ func (f *file) unread(err error) error {
 	return err
 }
 
-// record reads the next rows of all columns. If the argument last is set, these are the last rows, and further values
-// in the file are an error.
+// record reads the next rows of all columns. If last is true, these are the last rows, and further values in the file
+// are an error.
 func (f *file) record(rows int64, last bool) (arrow.Record, error) {
 	arrays := make([]arrow.Array, len(f.columns))
 	defer func() {
@@ -318,8 +318,7 @@ type columnReader struct {
 	values parquet.ValueReader // those of the current page
 }
 
-// read passes the next n values of the column to the function give, in one or more parts. The argument values is a
-// buffer for a part.
+// read passes the next n values of the column to a function, in one or more parts. The slice is a buffer for a part.
 func (c *columnReader) read(n int, values []parquet.Value, give func([]parquet.Value)) error {
 	for n > 0 {
 		got, err := c.some(values[:min(n, len(values))])

@@ -43,7 +43,7 @@ func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows in
 	return write(out, t, math.MaxInt, recs)
 }
 
-// write is [Write]. The argument most is the maximum number of rows; it limits the size of the buffers.
+// write is [Write] for at most the given number of rows, which limits the size of the buffers.
 func write(out io.Writer, t *schema.Table, most int, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	w := parquet.NewWriter(out, writerOptions(t, most)...)
 	values := make([]parquet.Value, 0, valuesPerBatch)
@@ -144,8 +144,8 @@ func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable boo
 	return nil
 }
 
-// parquetValues fills the slice values with the values of an Arrow array, beginning at the given index of the array. In
-// place of a NULL it may write any value.
+// parquetValues fills a slice with the values of an Arrow array, beginning at the given index of the array. In place of
+// a NULL it may write any value.
 func parquetValues(values []parquet.Value, a arrow.Array, from int) error {
 	switch a := a.(type) {
 	case *array.String:

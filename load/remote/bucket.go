@@ -150,8 +150,8 @@ func (b *Bucket) read(ctx context.Context, name string, limit int64) (text []byt
 // attempts is the number of attempts to read an object. Each attempt starts from the beginning of the object.
 const attempts = 4
 
-// get calls the function do with an object and its content. If the connection breaks, it calls the function again from
-// the beginning of the object.
+// get calls a function with an object and its content. If the connection breaks, it calls the function again from the
+// beginning of the object.
 func (b *Bucket) get(ctx context.Context, name string, do func(is object, r io.Reader) error) (err error) {
 	for range attempts {
 		if err = b.getOnce(ctx, name, do); err == nil || !errors.Is(err, ErrUnavailable) {

@@ -101,7 +101,7 @@ var statuses = map[int]error{
 	http.StatusMethodNotAllowed: ErrLacking,
 }
 
-// means translates the error e into the error of this package that fits best. The argument err is the error that the S3
+// means translates the error e into the error of this package that fits best. The parameter is the error that the S3
 // library returned.
 func (e *Error) means(err error) error {
 	code, hasCode := codes[e.Code]

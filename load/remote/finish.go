@@ -16,9 +16,9 @@ import (
 	"spendsync/schema"
 )
 
-// abandonedAfter is an age of DuckDB files, lists and pages that no readable generation names. Older ones are always
-// removed. A younger one may belong to a push that has not written its pointer yet, so it is removed only if its
-// generation is older than the pointer's.
+// abandonedAfter applies to DuckDB files, lists and pages that no readable generation names. After this time such a
+// file is always removed. Before, it may belong to a push that has not written its pointer yet, so it is removed only
+// if its generation is older than the pointer's.
 const abandonedAfter = 24 * time.Hour
 
 // readPushed reads pushed.json; the result is empty if no push has completed.
@@ -123,8 +123,7 @@ func (p *push) listShown(ctx context.Context) (map[string]File, error) {
 	return shown, nil
 }
 
-// show updates the files below parquet/. The argument wanted has the new files, and the argument shown has the present
-// files.
+// show updates the files below parquet/. The first map has the new files, and the second one has the present files.
 func (p *push) show(ctx context.Context, wanted, shown map[string]File) error {
 	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(transfers)

@@ -298,9 +298,9 @@ func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched
 	return fetched, g.Wait()
 }
 
-// Watch reads the pointer repeatedly, until the context ends or the function wait returns an error. It pulls if the
-// pointer differs from the one of the last complete pull. After every read it passes the result of the pull to the last
-// argument. If it did not pull, it passes nil and nil. Watch continues after errors.
+// Watch reads the pointer repeatedly, until the context ends or wait() returns an error. It pulls if the pointer
+// differs from the one of the last complete pull. After every read it calls the last argument with the result of the
+// pull. If it did not pull, it passes nil and nil. Watch continues after errors.
 func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Context) error,
 	each func(*Pulled, error)) error {
 	var followed []byte

@@ -14,7 +14,7 @@ const (
 )
 
 // retain returns the generations that stay readable: the newest two, all generations of the last day, and the last
-// generation of each of the seven days before. The parameter all must be sorted, newest first. Ages are relative to the
+// generation of each of the seven days before. The given list must be sorted, newest first. Ages are relative to the
 // newest generation, so a store that stops publishing loses nothing, and the clock of the pushing machine does not
 // matter.
 func retain(all []Entry) (readable []Entry) {

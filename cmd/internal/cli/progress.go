@@ -56,8 +56,8 @@ type Bar struct {
 }
 
 // Progress starts a bar that counts to n; kind names what it counts, for example days. If the output is not a terminal,
-// nothing is shown. When the bar is done, a line such as "33 of 33 days read" replaces it. The argument done is the
-// last word of the line; if it is empty, there is no line. The function waitsUntil, which may be nil, gives the time at
+// nothing is shown. When the bar is done, a line such as "33 of 33 days read" replaces it. The second argument is the
+// last word of the line. If it is empty, there is no line. The function waitsUntil, which may be nil, gives the time at
 // which the present wait for the request limit ends, or the zero time if that is not known.
 func (s *Screen) Progress(kind, done string, n int, waitsUntil func() time.Time) *Bar {
 	b := &Bar{screen: s, n: n, start: time.Now(), waitsUntil: waitsUntil}

@@ -23,7 +23,7 @@ import (
 const Prefix = "SPENDSYNC_"
 
 // Config is the configuration, read from environment variables with the prefix SPENDSYNC_. This struct lists the
-// variables, and the map docs describes each variable; 'help config' is printed from both.
+// variables, and docs[NAME] describes each of them; 'help config' is printed from both.
 type Config struct {
 	AdvertiserURL string `env:"ADVERTISER_URL" required:"true"`
 	APIKey        Secret `env:"API_KEY" required:"true"`

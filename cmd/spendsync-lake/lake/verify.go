@@ -49,8 +49,8 @@ type Verified struct {
 }
 
 // Verify compares the lake with the published generation of a store: the live files of every account and table with the
-// files in the manifest, by name, number of rows and size. If the argument deep is true, Verify also reads all files
-// and compares their SHA-256. If anything differs, it returns [ErrDiffers].
+// files in the manifest, by name, number of rows and size. If deep is true, Verify also reads all files and compares
+// their SHA-256. If anything differs, it returns [ErrDiffers].
 func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, error) {
 	ctx = l.storage(ctx)
 	m, err := manifest.Read(dir)

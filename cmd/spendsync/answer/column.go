@@ -39,7 +39,7 @@ var units = map[string]unit{
 type tableColumn struct {
 	name string
 	form valueForm
-	unit string // key of the map units; empty if the column has no unit
+	unit string // a key of units; empty if the column has no unit
 }
 
 // tableColumns returns the columns of the answer as a table shows them.

@@ -111,8 +111,8 @@ func List() Listing {
 // meaningColumn is the column of the terminal where the descriptions of questions start.
 const meaningColumn = 21
 
-// Text formats the list for a person. If the argument everything is false, the list contains only the ready questions;
-// otherwise it contains all names and their parameters.
+// Text formats the list for a person. If everything is true, the list contains all names and their parameters,
+// otherwise only the ready questions.
 func (all Listing) Text(width int, everything bool) string {
 	groups := []struct {
 		title string

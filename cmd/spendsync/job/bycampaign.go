@@ -61,8 +61,8 @@ func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayR
 	return read, err
 }
 
-// untilComplete calls the function add once for each ID in the lists. The argument all is the expected number of rows.
-// If the calls for a list have reached it, the next lists are not used. Rows without an ID cannot be requested.
+// untilComplete calls a function once for each ID in the lists. If after a list the expected number of rows is reached,
+// the next lists are not used. Rows without an ID cannot be requested.
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {
 	asked, was := map[string]bool{}, read.received()

@@ -95,9 +95,8 @@ func (r *dayReader) prove(ctx context.Context, c *copiedDay, work *dayWork) (*da
 	}
 }
 
-// lastReading reads a day campaign by campaign. The last read of the entire day is in the argument whole; the argument
-// why is the reason why that read is not proven. If the read by campaign is not proven either, only the replies of
-// whole stay staged.
+// lastReading reads a day campaign by campaign. It is given the last read of the entire day, and the reason why that
+// read is not proven. If the read by campaign is not proven either, only the replies of the entire day stay staged.
 func (r *dayReader) lastReading(
 	ctx context.Context, c *copiedDay, with comparison, whole *dayRead, why error, work *dayWork,
 ) (*dayRead, error) {

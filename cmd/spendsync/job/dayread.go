@@ -43,7 +43,7 @@ func (j *Job) newRead(day schema.Date, at schema.Instant, intern *transform.Inte
 		Day: day, SeenAt: at, Service: j.Service}, intern)}
 }
 
-// readPages adds the pages of a read, and stages their replies. The argument before is the number of replies that were
+// readPages adds the pages of a read, and stages their replies. The last argument is the number of replies that were
 // staged earlier.
 func (read *dayRead) readPages(pages iter.Seq2[extract.Page[extract.SpendLine], error], replies *load.Replies,
 	before int) error {

@@ -227,8 +227,8 @@ func (r *session) askClock(ctx context.Context, me *future[identity]) error {
 	return err
 }
 
-// ReadStored reads the stored state of an account in a folder, without a lock. The argument stored is the account in
-// the folder's manifest.
+// ReadStored reads the stored state of an account in a folder, without a lock. The last argument is the account in the
+// folder's manifest.
 func ReadStored(dir, account string, stored *manifest.Account) (*StoredAccount, error) {
 	campaigns, err := readCampaigns(dir, account, stored)
 	return &StoredAccount{stored, campaigns}, err

@@ -97,9 +97,9 @@ func (k *kind[R, P]) judge(r *settingsStage, s *settings, stored []R) (all []his
 	return all
 }
 
-// judgeEntity converts what this run has read of one entity into the form that the history needs. The stored current
-// version is in the argument was, which is nil if none is stored. If the JSON of the entity has a new key, the history
-// may put the new JSON into the current version without starting a new version ([history.Seen.FillsRaw]).
+// judgeEntity converts what this run has read of one entity into the form that the history needs. The last argument is
+// the stored current version, or nil if none is stored. If the JSON of the entity has a new key, the history may put
+// the new JSON into the current version without starting a new version ([history.Seen.FillsRaw]).
 func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read *reading[R],
 	was *R) history.Seen[R] {
 	seen, keys := history.Seen[R]{Row: read.row}, j.s.readKeys[k.name]
@@ -134,8 +134,8 @@ func (k *kind[R, P]) judgeEntity(j *judgement, r *settingsStage, id string, read
 	if k.isEntity && read.isOwn {
 		k.markUnread(j, id, read, was, &seen, lacking, gained)
 	}
-	// A reply with unread fields may be damaged. Its JSON is not stored: if one of its keys is a renamed key, the next
-	// run must still recognize that key as new.
+	// A reply with unread fields may be damaged, or the service may have renamed a key. So its JSON is not stored: the
+	// next run compares its reply with the old JSON and still recognizes the renamed key as new.
 	tracked := k.table.TrackedNames()
 	seen.FillsRaw = len(gained) > 0 && len(read.Unread) <= len(read.Withheld) &&
 		!slices.ContainsFunc(seen.Unread, func(column string) bool { return slices.Contains(tracked, column) })
@@ -150,9 +150,8 @@ func (k *kind[R, P]) isKnown(was *R, column string) bool {
 	})
 }
 
-// markUnread adds to seen.Unread each field that came without a value but keeps its stored value. The required columns
-// that are missing from the reply are in the argument lacking. The keys that are new in the reply's JSON are in the
-// argument gained.
+// markUnread adds to seen.Unread each field that came without a value but keeps its stored value. The last two
+// arguments are the required columns that are missing from the reply, and the keys that are new in the reply's JSON.
 func (k *kind[R, P]) markUnread(j *judgement, id string, read *reading[R], was *R, seen *history.Seen[R],
 	lacking []string, gained map[string]string) {
 	none := new(R)

@@ -30,7 +30,7 @@ type campaignPart struct {
 	// read is a function that decodes one of the received entities. It records its own errors.
 	read func(n *settingsReader, a transform.Reply) error
 	// whole is the name under which the table of readings records that this part was read in full. If whole is empty,
-	// either the history or the function read records it.
+	// either the history or read() records it.
 	whole string
 }
 

@@ -24,7 +24,7 @@ type openEntity struct {
 	isPartial  bool // whether some of its columns have never been read
 	isArchived bool
 	lists      inLists
-	listed     extract.Entity // its entry in a list of this run; set only if the field lists is inShort
+	listed     extract.Entity // its entry in a list of this run; set only if lists == inShort
 }
 
 // inLists states which lists of the service have contained an entity.

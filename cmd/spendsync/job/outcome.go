@@ -125,8 +125,8 @@ func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return days
 }
 
-// sentence returns the message about how a run ended, with its findings. The parameter settings is the part of the
-// message about the settings; it is empty if the run did not read them.
+// sentence returns the message about how a run ended, with its findings. The last parameter is the part of the message
+// about the settings. It is empty if the run did not read them.
 func (t *outcome) sentence(o load.Preview, published bool, settings string) string {
 	var b strings.Builder
 	if t.stopped {

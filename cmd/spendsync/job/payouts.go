@@ -16,9 +16,9 @@ import (
 	"spendsync/schema"
 )
 
-// ReadOwn reads the operator's own files: payouts and exports of a tracker. The argument last is the hash of the inputs
-// at the last reading. If the hash is still the same, ReadOwn returns nil. The argument campaigns has the IDs of the
-// account's campaigns.
+// ReadOwn reads the operator's own files: payouts and exports of a tracker. The map has the IDs of the account's
+// campaigns. The string is the hash of the inputs at the last reading. If the hash is still the same, ReadOwn returns
+// nil.
 type ReadOwn func(ctx context.Context, campaigns map[string]bool, last string) (*payouts.Own, error)
 
 // heldNote is the prefix of a note's name. The note states that an export would lose rows or revenue of a stored
@@ -169,7 +169,7 @@ func (r *ownRun) stageDay(d payouts.Day, rows []schema.TrackerDay) error {
 }
 
 // loss describes what a stored day would lose if the new rows replaced it, and returns the lost share of its rows or
-// revenue in percent. The text is empty if nothing would be lost. The argument more is the number of rows that only
+// revenue in percent. The text is empty if nothing would be lost. The last argument is the number of rows that only
 // older files have, not the newest one.
 func loss(stored, rows []schema.TrackerDay, more int) (why string, percent int64) {
 	gone := map[[2]string]bool{}
@@ -192,8 +192,8 @@ func loss(stored, rows []schema.TrackerDay, more int) (why string, percent int64
 	return "", 0
 }
 
-// stagePayouts adds the payouts to their stored history. If the parameter is nil, no file of payouts can be used, and
-// the stored payouts stay unchanged.
+// stagePayouts adds the payouts to their stored history. If they are nil, no file of payouts can be used, and the
+// stored payouts stay unchanged.
 func (r *ownRun) stagePayouts(payouts []schema.Payout) error {
 	if payouts == nil {
 		return nil

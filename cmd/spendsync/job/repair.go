@@ -78,7 +78,7 @@ type repairRun struct {
 	did                        string // what the repair did, for the message
 }
 
-// offline opens the store of an account that has been published before, and calls the function work with it.
+// offline opens the store of an account that has been published before, and calls a function with it.
 func (j Job) offline(ctx context.Context, work func(*offline) error) error {
 	store, err := j.openStored(ctx)
 	if err != nil {
@@ -111,8 +111,8 @@ func (j Job) openStored(ctx context.Context) (*load.Store, error) {
 	return store, nil
 }
 
-// repair opens the store, calls the function work, and publishes a generation. Unless a note was accepted, it builds
-// the DuckDB file from nothing.
+// repair opens the store, calls a function, and publishes a generation. Unless a note was accepted, it builds the
+// DuckDB file from nothing.
 func (j Job) repair(ctx context.Context, command string, work func(*repairRun) error) (res *Result, err error) {
 	err = j.offline(ctx, func(o *offline) error {
 		m := &repairRun{offline: o, command: command, names: storedNames(o.store)}

@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// failed returns the result of a run that published nothing, after writing its line, with the reason, to the ledger.
+// failed adds the line of a run that published nothing to the ledger, with the reason. It returns the run's result.
 func (r *run) failed(cause error) *Result {
 	code, text := exit.Of(cause), "nothing published: "+cli.OneLine(cause.Error())
 	switch {

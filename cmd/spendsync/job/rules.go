@@ -114,8 +114,9 @@ func unionOf(first, second []sourceRule) []sourceRule {
 	return slices.CompactFunc(all, func(a, b sourceRule) bool { return compareRules(a, b) == 0 })
 }
 
-// differing returns two lists of campaigns: those whose rules differ from the stored rules, sorted, and those that lack
-// a stored rule although all rules of its kind were read.
+// differing returns two lists of campaigns. The first list is sorted. It has the campaigns whose rules differ from the
+// stored rules, and after an upgrade that added columns also all others with stored rules. In the second list are the
+// campaigns that have lost a stored rule: all rules of its kind were read, and it was not among them.
 func (k ruleKind) differing(store *load.Store, s *settings) (differ, lacking []string, err error) {
 	added, err := load.AddedColumns(store, schema.SourceRuleHistory)
 	if err != nil {

@@ -114,8 +114,8 @@ func (s *settings) readAny(stopped bool) bool {
 func (s *settings) campaignsRead() int { return len(readingsOf(s, schema.CampaignHistory)) }
 
 // sentence returns the part of the run's message about the settings: how much was read, which fields are unread, and
-// which have unknown values. It is empty if s is nil. The argument before is the stored list of unread fields, the
-// oldest first.
+// which have unknown values. It is empty if s is nil. The last argument is the stored list of unread fields, the oldest
+// first.
 func (s *settings) sentence(newVersions int64, before []schema.EntityRead) (text string) {
 	if s == nil {
 		return ""
@@ -147,7 +147,7 @@ func (s *settings) isUnreadAgain(before schema.EntityRead) bool {
 	})
 }
 
-// settingsReader reads the settings in several goroutines, and collects the results in the field settings.
+// settingsReader reads the settings in several goroutines, and collects what it has read in [settings].
 type settingsReader struct {
 	s             *session
 	list          *future[campaignList]

@@ -111,9 +111,9 @@ func (n *settingsReader) readCampaigns(ctx context.Context, due []dueCampaign) {
 	})
 }
 
-// inParallel calls the function read with each index below count, in at most settingsReaders goroutines at a time. If
-// the service refuses the API key itself, inParallel cancels the other calls and returns true: they would fail, too.
-// Other errors are ignored.
+// inParallel calls a function with each index below count, in at most settingsReaders goroutines at a time. If the
+// service refuses the API key itself, inParallel cancels the other calls and returns true: they would fail, too. Other
+// errors are ignored.
 func (n *settingsReader) inParallel(ctx context.Context, count int, read func(context.Context, int) error) (
 	isKeyRefused bool) {
 	g, gctx := errgroup.WithContext(ctx)
@@ -242,8 +242,8 @@ func (n *settingsReader) due() (due []dueCampaign) {
 // mostTried is how many campaigns a trial reads at most.
 const mostTried = 8
 
-// leave counts a campaign or creative as left to the next run. The time when it was last read is passed as confirmed;
-// 0: never.
+// leave counts a campaign or creative as left to the next run. The parameter confirmed is the time when it was last
+// read, or 0 if it was never read.
 func (n *settingsReader) leave(kind, id string, confirmed schema.Instant) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

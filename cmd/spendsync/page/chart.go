@@ -147,8 +147,8 @@ func (p places) marks(c *chart) {
 const markLane = 12
 
 // lanesOf distributes the marks above a chart over several lines, so that they do not overlap. The parameter apart is
-// the minimum distance of two marks in one line, in columns. The map lanes has the line of each mark, by the index of
-// the mark's row; n is the number of lines.
+// the minimum distance of two marks in one line, in columns. The first result maps the index of a mark's row to the
+// mark's line. The second result is the number of lines.
 func (p places) lanesOf(rows []Row, apart int) (lanes map[int]int, n int) {
 	lanes = map[int]int{}
 	var last []int // the column of the last mark in each line

@@ -34,7 +34,7 @@ type Heading struct {
 	Variable string
 	Names    []string         // of all columns
 	Declared map[string][]int // positions of the used columns, by their heading in the file
-	At       map[string][]int // positions of the used columns, by their name in the variable targets
+	At       map[string][]int // positions of the used columns, by their name in targets
 	Last     int              // the highest position of a used column
 }
 

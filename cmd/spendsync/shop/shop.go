@@ -22,7 +22,7 @@ type Shop struct {
 	now     time.Time // the end of the story
 	roles   []campaign
 	named   map[string]bool // campaigns and creatives, by ID
-	tiring  string          // the winner's creative that tires alone
+	tiring  string          // the only creative of the winner that tires
 	resting int             // number of campaigns outside roles that have got a name so far
 	begun   bool            // whether the story has begun; campaigns that appear later are launches of the shop
 	daily   int64           // average spend of a day before the story, in millionths of a dollar
@@ -98,7 +98,7 @@ func (s *Shop) measure(service *adsim.Service, start schema.Date) error {
 	return s.chooseTiring(service, impressions)
 }
 
-// chooseTiring chooses the winner's creative that tires alone: of the creatives that are active at the end of the
+// chooseTiring chooses the only creative of the winner that tires: of the creatives that are active at the end of the
 // story, the one with the most impressions.
 func (s *Shop) chooseTiring(service *adsim.Service, impressions map[string]int64) error {
 	service.SetNow(s.now)

@@ -121,9 +121,9 @@ type limiter struct {
 	accepted []time.Time
 }
 
-// The method wait limits the number of requests in 60 seconds to the argument most. If the limit allows a request, wait
-// counts the request and returns 0. Otherwise it returns the number of seconds until a request would be allowed. If
-// most is negative, there is no limit.
+// The method wait allows at most the given number of requests in 60 seconds. If a request is allowed, it is counted and
+// the result is 0. Otherwise the result is the number of seconds until a request would be allowed. If the given number
+// is negative, there is no limit.
 func (l *limiter) wait(now time.Time, most int) int {
 	if most < 0 {
 		return 0

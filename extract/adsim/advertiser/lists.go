@@ -17,7 +17,7 @@ type listQuery struct {
 }
 
 // listQuery parses the parameters of a list request. The slice statuses contains all possible statuses. If the request
-// names no status, the result contains only the first statuses; their number is the argument defaults.
+// names no status, the result contains only the first ones, in the given number.
 func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err error) {
 	q.statuses = statuses[:defaults]
 	if text := c.query.Get("status"); text != "" {
@@ -35,7 +35,7 @@ func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err erro
 }
 
 // integer returns the query parameter with the given name. The parameter must be an integer from least to most. If the
-// request lacks the parameter, integer returns the default, which is the argument unset.
+// request lacks the parameter, integer returns the given default.
 func (c *call) integer(name string, unset, least, most int) (int, error) {
 	text := c.query.Get(name)
 	if text == "" {
@@ -57,8 +57,8 @@ func one(singular string, v any) wire.Reply {
 	return wire.JSONReply(http.StatusOK, tree.Marshal(v))
 }
 
-// many returns the requested page of a list of n entries. In the body, the list is the value of the key plural. A fault
-// may shift the beginning of the page.
+// many returns the requested page of a list of n entries. In the body, plural is the key of the list. A fault may shift
+// the beginning of the page.
 func many(c *call, q listQuery, plural string, n int, entry func(i int) any) wire.Reply {
 	list := tree.List()
 	from := c.fault.From(q.offset)

@@ -53,7 +53,7 @@ const (
 	DefaultWriteKey = "adv_sim_write_key"
 )
 
-// Next returns the argument more, the Config of the i-th further account, with the defaults that apply only to further
+// Next returns the given Config of the i-th further account, completed by the defaults that apply only to further
 // accounts.
 func (cfg *Config) Next(more Config, i int) Config {
 	n := strconv.Itoa(i + 1)

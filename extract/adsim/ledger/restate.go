@@ -62,8 +62,8 @@ func (st *State) Restate(d clock.Day, change Restatement) (*Overlay, error) {
 	return next, err
 }
 
-// multiply returns a step that multiplies the measures of rows. If OneIn is set, the parameter number (which counts the
-// restatements of the day) determines which sources are affected.
+// multiply returns a step that multiplies the measures of rows. The second parameter counts the restatements of the
+// day. If OneIn is set, it determines which sources are affected.
 func multiply(change Restatement, number int32) (func(rows []Row) []Row, error) {
 	if change.Percent < 0 || change.OneIn < 0 {
 		return nil, fmt.Errorf("percent %d or one_in %d is negative", change.Percent, change.OneIn)

@@ -97,7 +97,7 @@ func (st *State) rowsOf(d clock.Day) []Row {
 // weekdays is the relative traffic by weekday in percent, Sunday first.
 var weekdays = [7]uint64{86, 108, 107, 104, 103, 97, 82}
 
-// exists reports whether row j of an entry exists already. The rows of an entry form blocks of 64; the parameter filled
+// exists reports whether row j of an entry exists already. The rows of an entry form blocks of 64. The second parameter
 // is the number of rows of each block that exist so far. Hashes decide the order in which the rows of a block appear
 // during the day.
 func (e *Entry) exists(j, filled int) bool {

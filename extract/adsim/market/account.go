@@ -52,7 +52,7 @@ type slot struct {
 
 type slotLife struct{ slot, life int }
 
-// beginning is the earliest possible first day of life 0 of a slot. Earlier lives have negative numbers.
+// Life 0 of a slot begins on this day or later. Earlier lives have negative numbers.
 var beginning = clock.Civil(2000, time.January, 1)
 
 // NewAccount generates the index-th account of a service.

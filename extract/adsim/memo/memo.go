@@ -14,7 +14,7 @@ type Cache[K comparable, V any] struct {
 	held map[K]V
 }
 
-// Get returns the cached result for a key. If there is none, Get calls the function make and caches its result.
+// Get returns the cached result for a key. If there is none, Get calls the given function and caches its result.
 // Concurrent callers may each call their function.
 func (c *Cache[K, V]) Get(key K, make func() V) V {
 	c.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"spendsync/extract/adsim/tree"
 )
 
-// column is a column of the report. Either text or number is set. The function text returns the column's value in a
-// row; the report shows "" as null. The function number appends the column's value as JSON.
+// column is a column of the report. Either text or number is set: text() returns the column's value in a row, and the
+// report shows "" as null; number() appends the column's value as JSON.
 type column struct {
 	name        string
 	ofCreatives bool // whether the column exists only with include_creatives

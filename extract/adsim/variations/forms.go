@@ -36,7 +36,7 @@ func (e endpoint) objects(body *node) []*node {
 	return []*node{body}
 }
 
-// body returns a function that calls the function do with the body of every reply of the given endpoints.
+// body returns a change that calls a function with the body of every reply of the given endpoints.
 func body(endpoints string, do func(body *node)) change {
 	return func(x *exchange, body *node) *node {
 		if x.endpoint.is(endpoints) {

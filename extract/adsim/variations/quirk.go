@@ -162,8 +162,7 @@ func (x *exchange) edit(change func(q url.Values)) {
 // param returns a query parameter.
 func (x *exchange) param(name string) string { return x.request.URL.Query().Get(name) }
 
-// number returns an integer query parameter. If the parameter is missing or invalid, number returns the default, which
-// is the argument unset.
+// number returns an integer query parameter. If the parameter is missing or invalid, number returns the given default.
 func (x *exchange) number(name string, unset int) int {
 	n, text := wire.ParsePositive(x.request.URL.Query(), name, unset, 1<<40)
 	if text != "" {
@@ -187,8 +186,9 @@ func (x *exchange) times(what string) int {
 	return a.times[what]
 }
 
-// Answer returns the reply to a request with the active quirks applied. The function plain returns the reply without
-// quirks. Quirks do not change the body of an error, a body that a fault has replaced, or a body that is not JSON.
+// Answer returns the reply to a request with the active quirks applied. The last parameter is a function that returns
+// the reply without quirks. Quirks do not change the body of an error, a body that a fault has replaced, or a body that
+// is not JSON.
 func (a *ActiveQuirks) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Request, f *wire.Fault,
 	plain serve) wire.Reply {
 	active := a.list()

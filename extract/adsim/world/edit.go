@@ -8,15 +8,15 @@ import (
 	"spendsync/extract/adsim/ledger"
 )
 
-// Edit makes the change that the function do describes, and returns the state after it. If do returns an error, nothing
-// is changed.
+// Edit makes the change that the given function describes, and returns the state after it. If the function returns an
+// error, nothing is changed.
 func (s *World) Edit(do func(e *Editor) error) (ledger.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.Clock.Now()
 	s.openFunds(now)
 	st := s.stateLocked(now)
-	// e.St refers to e.Next, so that reads through e.St see the changes made by the function do.
+	// e.St refers to e.Next, so that reads through e.St see the changes that do(e) makes.
 	e := &Editor{World: s, St: &st, Next: s.changes.Clone(), touched: map[string]bool{}}
 	st.Changes = e.Next
 	if err := do(e); err != nil {

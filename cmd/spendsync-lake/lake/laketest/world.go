@@ -228,6 +228,6 @@ func (w *World) Delete(name, account string) {
 	}
 }
 
-// Rounds returns how many random failures a test makes. The argument few is the default; the long suites make more, up
-// to the argument most.
+// Rounds returns how many random failures a test makes. The first argument is the default. The long suites make more,
+// up to the second argument.
 func Rounds(few, most int) int { return min(schematest.Times(few, 100, 10_000), most) }
