@@ -222,8 +222,8 @@ func (p *passage) add(entries []Entity) {
 	}
 }
 
-// entity requests a creative, a campaign, or a part of a campaign. The argument path is the NAME in a line paths.NAME
-// of the service file. The argument id is the ID of the creative or the campaign.
+// entity requests a creative, a campaign, or a part of a campaign. For path, the caller passes the NAME in a line
+// paths.NAME of the service file. The last argument is the ID of the creative or the campaign.
 func entity(ctx context.Context, c *Client, kind, path, id string) (Entity, error) {
 	idKind := "campaign"
 	if kind == KindCreative {

@@ -54,7 +54,7 @@ func (a *Area) putRecords(path string, t *schema.Table, recs iter.Seq[arrow.Reco
 	return a.putFile(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
 }
 
-// putFile stages one Parquet file. The function write produces the file's bytes and returns the number of rows.
+// putFile stages one Parquet file. The given function writes the file's bytes and returns the number of rows.
 func (a *Area) putFile(path string, t *schema.Table, write func(io.Writer) (int64, error)) (*manifest.File, error) {
 	f, rows, err := a.create(path, t, write)
 	if err != nil {

@@ -22,8 +22,8 @@ func (f *filing) enter(files map[string]*manifest.File, path string, info *manif
 	f.move(path)
 }
 
-// enterPartition adds a staged partition of a table. If the published file has the same content, the published file is
-// kept. If all is true, the staged file replaces even an equal file, because the published file may be damaged. An
+// enterPartition adds a staged partition of a table. If the published file has the same content and all == false, the
+// published file is kept. If all == true, the staged file replaces it, because the published file may be damaged. An
 // empty partition that was never published is dropped.
 func (f *filing) enterPartition(files map[string]*manifest.File, path string, info *manifest.File, all bool) (
 	entered bool, err error) {

@@ -24,7 +24,7 @@ type lines struct {
 	rows  int64
 }
 
-// putLines stages new rows for the file of a day. The parameter about is the report day of the rows.
+// putLines stages new rows for the file of a day. The second date is the report day of the rows.
 func putLines[R any](a *Area, to *StagedChange, t schema.TableOf[R], day, about schema.Date, all iter.Seq[R]) error {
 	path := fmt.Sprintf("lines/%s/%s", t.Name, about)
 	rows, err := a.putPrivate(path, t.Table, parquet.RecordsOf(t, all))

@@ -179,7 +179,7 @@ func (m *models) partitions(v duck.View) (partitions []modelPartition) {
 	return partitions
 }
 
-// inputs returns the hash of the inputs of a partition. The argument month is 0 unless the model is made by months.
+// inputs returns the hash of the inputs of a partition. The last argument is 0 unless the model is made by months.
 func (m *models) inputs(v duck.View, account string, month schema.Date) string {
 	h := sha256.New()
 	fmt.Fprintln(h, v.SQL)

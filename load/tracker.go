@@ -37,8 +37,8 @@ type TrackerFile struct {
 }
 
 // PutTracker stages the rows of a day from a tracker's export, and rows of tracker_change for the differences from the
-// stored rows. It reports whether there are differences. The arguments stored and rows must be in key order. Unchanged
-// rows keep their run ID. The first export of a day adds nothing to tracker_change.
+// stored rows. It reports whether there are differences. Both slices of rows must be in key order. Unchanged rows keep
+// their run ID. The first export of a day adds nothing to tracker_change.
 func PutTracker(s *Store, a *Area, to *StagedChange, day schema.Date, stored, rows []schema.TrackerDay,
 	from TrackerFile) (bool, error) {
 	t := schema.TrackerDaily

@@ -206,8 +206,8 @@ func offsetOf(row reflect.Type, f reflect.StructField) (offset uintptr) {
 	return offset
 }
 
-// numberIn parses the number in a tag of the field into *to. The parameters least and most are the bounds of the
-// number. Without the tag, *to is unchanged.
+// numberIn parses the number in a tag of the field into *to. The last two parameters are the bounds of the number.
+// Without the tag, *to is unchanged.
 func numberIn(f reflect.StructField, tag string, to *int, least, most int) error {
 	text, ok := f.Tag.Lookup(tag)
 	if !ok {

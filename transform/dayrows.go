@@ -85,10 +85,10 @@ func (d *DayRows) AddPiece(p schema.Piece, rows *DayRows) {
 	}
 }
 
-// AddReplies adds the rows of stored replies; it does not check that the replies are complete. The parameter pieces
-// lists the campaigns or creatives that were requested one by one, in the order of the replies; if it is empty, the
-// replies are the pages of the whole day. The last parameter is called with each page and the number of its rows that
-// can be stored. It may be nil.
+// AddReplies adds the rows of stored replies; it does not check that the replies are complete. The first parameter has
+// the campaigns or creatives that were requested one by one, in the order of the replies. If it is empty, the replies
+// are the pages of the whole day. The last parameter is called with each page and the number of its rows that can be
+// stored. It may be nil.
 func (d *DayRows) AddReplies(pieces []schema.Piece, bodies iter.Seq2[[]byte, error],
 	keep func(page extract.Page[extract.SpendLine], added int) error) error {
 	n, to, rest := 0, d, pieces

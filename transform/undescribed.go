@@ -15,7 +15,7 @@ var identifying = []string{"id", "_id", "campaign_id", "creative_id", "type", "n
 var wrapping = []string{"audience", "attributes"}
 
 // ExtraKeysIn returns the keys in an entity's JSON that have no column: their paths, for example audience.interests,
-// with the JSON types of their values. Keys whose values were read are in the given map.
+// with the JSON types of their values. The map has the keys whose values were read.
 func ExtraKeysIn(raw string, read map[string]bool) map[string]string {
 	fields, ok := extract.Value(raw).Object()
 	if !ok {

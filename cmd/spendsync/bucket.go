@@ -108,7 +108,7 @@ func (c *call) pullFrom(ctx context.Context, url string) error {
 }
 
 // push uploads the store's newest generation to a bucket. It refuses to write to an empty bucket to which a push has
-// already completed, unless again is true.
+// already completed, unless again == true.
 func (c *call) push(ctx context.Context, b *remote.Bucket, o remote.PushOptions, again bool) (
 	done *remote.Pushed, err error) {
 	o.Dir, o.Log, o.LockWait = c.cfg.DataDir, c.log, c.cfg.LockWait

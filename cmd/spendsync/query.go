@@ -157,7 +157,7 @@ func (c *queryCommand) about() bool {
 // beginsSQL lists words that begin SQL statements and are not names of questions.
 var beginsSQL = []string{"SELECT", "WITH", "FROM", "DESCRIBE", "SHOW", "SUMMARIZE"}
 
-// question returns the question that the argument names, or the SQL that -c gives.
+// question returns the question whose name is the argument, or the SQL that -c gives.
 func (c *queryCommand) question(args []string, stdin io.Reader, f answer.Format) (q answer.Question, err error) {
 	name := strings.Join(args, "")
 	word, _, _ := strings.Cut(name, " ")

@@ -9,7 +9,7 @@ import (
 
 // summary returns the attributes of the last line of a run's log: facts that people look up afterwards, under stable
 // keys. Run, command and account are missing here, because every line has them. The key started_at is a time by the
-// service's clock. The argument took is the run's duration by this machine's clock.
+// service's clock. The second argument is the run's duration by this machine's clock.
 func summary(r *job.Result, took time.Duration) []any {
 	row := r.Run
 	states, newest := map[string]int{}, ""

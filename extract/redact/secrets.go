@@ -28,7 +28,7 @@ type Secrets struct {
 	stored  *regexp.Regexp // matches secrets in a reply that is stored
 	shown   *regexp.Regexp // matches secrets in a text that people read, such as a message
 	// parts make the search fast. A text is searched for secrets only if, after its escapes are decoded, it contains
-	// one of these parts. Every match of the first expression above contains one.
+	// one of these parts. Every match in a reply that is stored contains one.
 	parts [][]byte
 }
 
@@ -236,8 +236,8 @@ func (s *Secrets) in(text []byte) bool {
 	return slices.ContainsFunc(s.parts, func(p []byte) bool { return bytes.Contains(text, p) })
 }
 
-// nextText returns the bounds of the next JSON string, quotes included. Strings without an escape are skipped, unless
-// any is true. A truncated string ends with the reply.
+// nextText returns the bounds of the next JSON string, quotes included. Strings without an escape are skipped if any ==
+// false. A truncated string ends with the reply.
 func nextText(body []byte, from int, any bool) (begin, end int) {
 	at := bytes.IndexByte(body[from:], '"')
 	if !any && at >= 0 {

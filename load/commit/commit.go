@@ -53,8 +53,8 @@ type Place struct {
 }
 
 // Write publishes the staged files, all or none. The caller has synced the files and holds the store's lock. The
-// manifest is the one of the present generation, or nil. Right before the commit may start, Write calls begin. If begin
-// returns nil, the commit may have started even if Write returns an error.
+// manifest is the one of the present generation, or nil. Right before the commit may start, Write calls begin(). If
+// that returns nil, the commit may have started even if Write returns an error.
 func (p Place) Write(r Record, published *manifest.Manifest, begin func() error) error {
 	if err := p.tryMoves(r); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (p Place) End() error {
 	return p.end(nil)
 }
 
-// end finishes the commit. The argument published is the manifest as the caller last read it, or nil.
+// end finishes the commit. The argument is the manifest as the caller last read it, or nil.
 func (p Place) end(published *manifest.Manifest) error {
 	r, err := Read(p.Disk, p.Dir, published)
 	if r == nil || err != nil {

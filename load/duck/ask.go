@@ -331,8 +331,7 @@ func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 		"FORMAT parquet, COMPRESSION zstd")
 }
 
-// WriteCSV writes a line of headings, and a line for each row. The arguments headings and cells contain SQL expressions
-// of type text.
+// WriteCSV writes a line of headings, and a line for each row. Both slices contain SQL expressions of type text.
 func (r *Result) WriteCSV(ctx context.Context, w io.Writer, headings, cells []string) error {
 	return r.copyOut(ctx, w, "SELECT "+strings.Join(headings, ", ")+" UNION ALL SELECT "+strings.Join(cells, ", ")+
 		" FROM temp.answer", "FORMAT csv, HEADER false")

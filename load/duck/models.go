@@ -103,8 +103,8 @@ func (ms Models) MakeRows(ctx context.Context, v View, where string) error {
 	return ms.replace(ctx, []string{remove, insert})
 }
 
-// Contents returns a hash of the rows of each group in a table. The argument key is an SQL expression for the text that
-// identifies a row's group.
+// Contents returns a hash of the rows of each group in a table. In the parameters, key is an SQL expression for the
+// text that identifies a row's group.
 func (w *Warehouse) Contents(ctx context.Context, table, columns, key, where string) (map[string]string, error) {
 	q := fmt.Sprintf("SELECT %s, sum(hash(%s)::HUGEINT)::VARCHAR || ' ' || count(*) FROM %s AS t WHERE %s GROUP BY 1",
 		key, columns, table, where)

@@ -42,7 +42,7 @@ func (d *Damage) Error() string { return d.Path + ": " + d.What }
 // Unwrap makes every damage an [ErrDamaged].
 func (d *Damage) Unwrap() error { return ErrDamaged }
 
-// Damaged returns a [Damage] of the file at path. The arguments format and args describe the defect.
+// Damaged returns a [Damage] of the file at path. The last two parameters describe the defect, as in [fmt.Sprintf].
 func Damaged(path, repair, format string, args ...any) *Damage {
 	return &Damage{Path: path, What: fmt.Sprintf(format, args...), Repair: repair}
 }

@@ -31,8 +31,8 @@ type Merged struct {
 // _run_id in the day's rows: an unchanged row keeps all three stored values, and a changed row keeps its stored
 // _first_seen_at. After an error the rows must not be used.
 //
-// Merge passes each restatement to restate, in key order, until restate returns false. A restatement is a row that is
-// new, gone, or has other numbers, although the day was over when the stored rows were read. A number in place of a
+// Merge calls restate() with each restatement, in key order, until the call returns false. A restatement is a row that
+// is new, gone, or has other numbers, although the day was over when the stored rows were read. A number in place of a
 // NULL is not a restatement. If the day was not over, restate is nil.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime,
 	restate func(schema.SpendChange) bool) (Merged, error) {

@@ -13,10 +13,10 @@ import (
 // unreadable field is not a change. A missing entity counts as deleted only after o.Patience consecutive complete
 // listings lacked it. Merging the same observation again changes nothing.
 //
-// The argument tracked has the columns whose changes create a version. The given history is not modified. If nothing
-// has changed, Advance returns the same rows, and only the memory advances. Advance refuses an inconsistent history, an
-// observation older than the last one, and an entity seen twice. It also refuses an observation that has the instant of
-// the last one, but other values.
+// Only changes of the given columns create a version. The given history is not modified. If nothing has changed,
+// Advance returns the same rows, and only the memory advances. Advance refuses an inconsistent history, an observation
+// older than the last one, and an entity seen twice. It also refuses an observation that has the instant of the last
+// one, but other values.
 func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R]) (next Versions[R], st Stats, err error) {
 	a := newAdvance[R, P](t, tracked, o)

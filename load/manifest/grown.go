@@ -8,7 +8,7 @@ const (
 )
 
 // GrownTooMuch reports whether the DuckDB file must be built from nothing, because an update would leave too much dead
-// space. The argument dead is the number of rows that the update would replace.
+// space. The argument is the number of rows that the update would replace.
 func (m *Manifest) GrownTooMuch(dead int64) bool {
 	w := m.Warehouse
 	if w.BuiltRows == 0 {

@@ -161,7 +161,7 @@ func openLedger(d durable.Disk, dir, path string) (f durable.File, size int64, e
 }
 
 // CheckLedger returns damage if the published part of a ledger file is missing, or if its SHA-256 differs from the
-// argument sha. The argument published is the size of that part in bytes.
+// given one. The number is the size of that part in bytes.
 func CheckLedger(d durable.Disk, dir, path string, published int64, sha string) error {
 	f, size, err := openLedger(d, dir, path)
 	if err != nil {

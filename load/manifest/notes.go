@@ -90,7 +90,7 @@ func (all Notes) acceptsDay(d schema.Date, k *Day) bool {
 }
 
 // Accepting returns a copy of the account's notes in which the named note is accepted, and a sentence about the
-// acceptance. The name may also be the date of a partial or doubtful day. The result ok is false if there is no such
+// acceptance. The name may also be the date of a partial or doubtful day. The last result is false if there is no such
 // note or day.
 func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes Notes, text string, ok bool) {
 	notes = slices.Clone(a.Notes)
@@ -116,7 +116,7 @@ func (a *Account) Accepting(name string, at schema.Instant, runID string) (notes
 }
 
 // TakingBack returns a copy of the account's notes in which the named note is no longer accepted, and a sentence about
-// the change. The result ok is false if the note was not accepted.
+// the change. The last result is false if the note was not accepted.
 func (a *Account) TakingBack(name string) (notes Notes, text string, ok bool) {
 	notes = slices.Clone(a.Notes)
 	n := notes.named(name)
@@ -146,8 +146,8 @@ func (a *Account) Acceptable(now schema.Instant, isAccepted bool) (names []strin
 	return names
 }
 
-// see returns the notes after a run. The parameter is a map of the differences that the run has seen, by name. If it is
-// nil, the run has not looked for differences. The differences of the stored days come from the account itself.
+// see returns the notes after a run. The map has the differences that the run has seen, by name. If it is nil, the run
+// has not looked for differences. The differences of the stored days come from the account itself.
 func (a *Account) see(seen map[string]Note, at schema.Instant, runID string) Notes {
 	isRun, all := seen != nil, a.dayNotes()
 	maps.Copy(all, seen)

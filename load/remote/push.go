@@ -314,8 +314,8 @@ func (p *push) upload(ctx context.Context, former *seen) ([]File, error) {
 	return p.putFiles(ctx, base, objects, leftSizes)
 }
 
-// putFiles uploads files for [push.upload]. The argument objects has the names of the objects in the pointer's list, by
-// folder and hash. The argument leftSizes has the sizes of objects that an interrupted push may have left, by name.
+// putFiles uploads files for [push.upload]. The first map has the names of the objects in the pointer's list, by folder
+// and hash. The second map has the sizes of objects that an interrupted push may have left, by name.
 func (p *push) putFiles(ctx context.Context, base string, objects map[string]string, leftSizes map[string]int64) (
 	[]File, error) {
 	g, ctx := errgroup.WithContext(ctx)

@@ -13,8 +13,8 @@ import (
 // ruleDays is the number of mornings on which the tests of rule_on_the_past decide.
 const ruleDays = 28
 
-// pastRule returns the SQL of rule_on_the_past with a rule. The function step returns a query for the rows of one step
-// (a CTE) of the part that decides.
+// pastRule returns the SQL of rule_on_the_past with a rule. The second result is a function: it returns a query for the
+// rows of one step (a CTE) of the part that decides.
 func pastRule(t *testing.T, rule string) (question string, step func(name string) string) {
 	t.Helper()
 	q, err := queries.Find("rule_on_the_past")

@@ -44,9 +44,9 @@ func (k Credentials) report() string {
 func (k Credentials) api() string { return "Bearer " + string(k.APIKey) }
 
 // client returns a client that adds credentials to its requests. After a 401 the client reads the credentials once
-// more, because the key may have been rotated. The function header returns the Authorization header of this client; the
-// function beside returns the header of the other interface's client. This client removes the values of both headers
-// from replies.
+// more, because the key may have been rotated. The first of the two functions returns the Authorization header of this
+// client, the second one that of the other interface's client. This client removes the values of both headers from
+// replies.
 func (c *Config) client(variable string, e extract.Options, o ClientOptions, header,
 	beside func(Credentials) string) (*extract.Client, error) {
 	k, err := c.credentials()

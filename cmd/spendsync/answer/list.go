@@ -111,7 +111,7 @@ func List() Listing {
 // meaningColumn is the column of the terminal where the descriptions of questions start.
 const meaningColumn = 21
 
-// Text formats the list for a person. If everything is true, the list contains all names and their parameters,
+// Text formats the list for a person. If everything == true, the list contains all names and their parameters,
 // otherwise only the ready questions.
 func (all Listing) Text(width int, everything bool) string {
 	groups := []struct {

@@ -22,7 +22,7 @@ import (
 const shown = 3
 
 // try syncs one day and one campaign of each status into a temporary store, and then removes that store. It reports how
-// much of the replies a sync would understand. The argument known is the stored account, or nil if nothing is stored.
+// much of the replies a sync would understand. The last argument is the stored account, or nil if nothing is stored.
 // The result is nil if the sync did not start.
 func (c *checker) try(ctx context.Context, known *job.StoredAccount) *job.Trial {
 	scratch, err := durable.MakeScratch("")

@@ -61,7 +61,7 @@ func (r *dayReader) byCampaign(ctx context.Context, with comparison, whole *dayR
 	return read, err
 }
 
-// untilComplete calls a function once for each ID in the lists. If after a list the expected number of rows is reached,
+// untilComplete calls a function once for each ID in the lists. If the expected number of rows is reached after a list,
 // the next lists are not used. Rows without an ID cannot be requested.
 func (r *dayReader) untilComplete(read *dayRead, all int64, add func(id string) error,
 	lists ...func() []string) error {

@@ -71,8 +71,8 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 	return c.checkAlone(ctx, day, read, totals.Decimals)
 }
 
-// checkAlone compares a read with the service's sum of this day, requested alone. The argument decimals has the number
-// of decimals of the first sum.
+// checkAlone compares a read with the service's sum of this day, requested alone. The last argument is the number of
+// decimals of the first sum.
 func (c *controlTotals) checkAlone(ctx context.Context, day schema.Date, read *dayRead, decimals int) error {
 	again, err := c.s.Report.ControlTotals(ctx, day, day)
 	switch {

@@ -294,8 +294,8 @@ func (w *world) checkDamages(report *damagedReport, said, stored bool) {
 	}
 }
 
-// damagedDay compares the stored rows of a day with the service's rows. The parameter sent is the row that was damaged,
-// before the damage.
+// damagedDay compares the stored rows of a day with the service's rows. The second parameter is the damaged row as it
+// was before the damage.
 func (w *world) damagedDay(day, sent string) string {
 	w.t.Helper()
 	var ill struct {

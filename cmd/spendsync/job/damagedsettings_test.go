@@ -67,7 +67,7 @@ func (d *damager) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// rewrite returns a JSON value with the field damaged in the object of the entity.
+// rewrite returns a JSON value in which the given field of the entity's object is damaged.
 func (d *damager) rewrite(value string, within bool, field []string) string {
 	dec := json.NewDecoder(strings.NewReader(value))
 	open, err := dec.Token()

@@ -178,9 +178,8 @@ func OfWrongURL(err error, client *extract.Client, hasData bool) error {
 	return exit.As(err, exit.ErrUsage)
 }
 
-// checkPinned checks that the key's actual account is the expected one. The argument pinned is the service's name of
-// the account that earlier runs read; if it is empty, any account is accepted. Without this check, the store could mix
-// the rows of two accounts under one name.
+// checkPinned checks that the key's actual account is the expected one. Both are the service's names. If no account is
+// expected, any account is accepted. Without this check, the store could mix the rows of two accounts under one name.
 func checkPinned(name, pinned, actual string) error {
 	if pinned == "" || actual == pinned {
 		return nil

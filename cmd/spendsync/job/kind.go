@@ -48,14 +48,14 @@ type kind[R any, P placed[R]] struct {
 
 	isListed bool // whether entries of a list also have these settings
 	isEntity bool // whether the kind is campaigns or creatives; only their missing fields are judged
-	// The function gone reports whether an entity that this run has not read is deleted. If gone is nil, the entity
-	// ends with its campaign.
+	// This function reports whether an entity that this run has not read is deleted. If it is nil, the entity ends with
+	// its campaign.
 	gone func(*settingsStage, *settings, *R) bool
-	// The function complete adds values from other replies to a row that was read. It may be nil.
+	// This function adds values from other replies to a row that was read. It may be nil.
 	complete func(*settingsStage, *history.Seen[R])
 	stubs    func(*settingsStage, *settings) []R // adds the entities that only the report names; nil: none
-	// The function after receives all versions of the kind before they are stored. It reports whether it changed a
-	// column whose changes start no new version. It may be nil.
+	// This function receives all versions of the kind before they are stored. It reports whether it changed a column
+	// whose changes start no new version. It may be nil.
 	after func(*settingsStage, *settings, []R) bool
 }
 

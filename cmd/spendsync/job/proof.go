@@ -90,7 +90,7 @@ func (read *dayRead) hasSameRows(with comparison) bool {
 // mayReplace returns an error unless a proven read may replace the stored day. The stored day is kept in three cases.
 // (1) The service's own sum is the sum of the stored rows. (2) Rows were refused, and the stored day is finished and
 // complete. (3) The read has less than half of the stored rows or spend, unless the service's own sum agrees, or the
-// previous run read the same keys and spend. In case 3 the result waiting is a hash of the read: the next run accepts a
+// previous run read the same keys and spend. In case 3 the first result is a hash of the read: the next run accepts a
 // read with the same hash.
 func (read *dayRead) mayReplace(with comparison) (waiting string, err error) {
 	stored, refused := with.stored, int(read.DayRows.Refused)

@@ -19,8 +19,8 @@ func (s *session) doubtURLs() {
 }
 
 // reachAfter returns how many days back the service answers ([manifest.Account.Reach]), judged by the days for which it
-// answered or refused this run's requests. The first argument is that number before this run, or 0 if it is not known.
-// Days whose read went past midnight are ignored.
+// answered or refused this run's requests. The first argument is that number before this run, or 0 if the service had
+// refused no day. Days whose read went past midnight are ignored.
 func reachAfter(stored int, days []*copiedDay) int {
 	reach := cmp.Or(stored, schema.ReachDays)
 	for _, answered := range []bool{false, true} {

@@ -226,7 +226,7 @@ func (ruleKind) observation(r *settingsStage, s *settings) history.Observation[s
 }
 
 // keepOtherRules copies the times at which single rules were last confirmed to the new table of readings. It copies
-// only the times of kinds that this run has not read, in campaigns that the method stage does not rewrite.
+// only the times of kinds that this run has not read, in campaigns that stage() does not rewrite.
 func (r *settingsStage) keepOtherRules(s *settings, advance []string) {
 	for p, at := range r.was {
 		_, advances := slices.BinarySearch(advance, p.CampaignID)

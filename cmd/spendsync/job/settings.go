@@ -147,7 +147,7 @@ func (s *settings) isUnreadAgain(before schema.EntityRead) bool {
 	})
 }
 
-// settingsReader reads the settings in several goroutines, and collects what it has read in [settings].
+// settingsReader reads the settings in several goroutines, and collects what it has read in a [settings].
 type settingsReader struct {
 	s             *session
 	list          *future[campaignList]

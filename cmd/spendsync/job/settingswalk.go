@@ -242,8 +242,8 @@ func (n *settingsReader) due() (due []dueCampaign) {
 // mostTried is how many campaigns a trial reads at most.
 const mostTried = 8
 
-// leave counts a campaign or creative as left to the next run. The parameter confirmed is the time when it was last
-// read, or 0 if it was never read.
+// leave counts a campaign or creative as left to the next run. The last parameter is the time when it was last read, or
+// 0 if it was never read.
 func (n *settingsReader) leave(kind, id string, confirmed schema.Instant) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

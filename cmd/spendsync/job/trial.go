@@ -42,8 +42,8 @@ type triedDay struct {
 }
 
 // Try syncs one finished day and one campaign of each status into the job's store, which must be empty, and returns how
-// well the replies were understood. The parameter synced is what earlier syncs have stored: the replies are compared
-// with it as in a sync. It is nil if nothing is stored. An error means that the run did not start.
+// well the replies were understood. The caller passes what earlier syncs have stored, or nil if nothing is stored. The
+// replies are compared with it as in a sync. An error means that the run did not start.
 func (j Job) Try(ctx context.Context, synced *StoredAccount) (*Trial, error) {
 	t := &Trial{synced: synced, run: &run{}}
 	if j.trial, j.Own = synced, nil; synced == nil {
@@ -93,8 +93,8 @@ func (t *Trial) CampaignIDs() map[string]bool {
 	return ids
 }
 
-// addDay adds what the trial has read of the report. The argument withheld is the reason why days are kept out of the
-// store; nil if none are kept out.
+// addDay adds what the trial has read of the report. The last argument is the reason why days are kept out of the
+// store, or nil if none are kept out.
 func (t *Trial) addDay(j Job, d *copiedDay, withheld error) {
 	t.Day = triedDay{Step: d.step, Tried: true, Stored: d.isStaged && t.Run.Published}
 	switch {

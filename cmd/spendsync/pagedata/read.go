@@ -13,7 +13,7 @@ import (
 	"spendsync/queries"
 )
 
-// questions are the ready questions whose results become tables of the schema page. The map rows has the value of a
+// questions are the ready questions whose results become tables of the schema page. The map has the value of a
 // question's parameter "rows", for questions whose default does not suit the page.
 var (
 	questions = []string{"which_campaigns_pay", "last_week", "yesterday", "month"}

@@ -34,7 +34,7 @@ type budget struct {
 	ResetsAt string `json:"resets_at"`
 }
 
-// The method limits answers GET /v1/limits with the day's budgets for changes. Changes do not use up the budgets.
+// It answers GET /v1/limits with the day's budgets for changes. Changes do not use up the budgets.
 func (s *API) limits(c *call) wire.Reply {
 	y, m, d := c.st.Now.UTC().Date()
 	resets := time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)

@@ -17,7 +17,7 @@ type listQuery struct {
 }
 
 // listQuery parses the parameters of a list request. The slice statuses contains all possible statuses. If the request
-// names no status, the result contains only the first ones, in the given number.
+// names no status, the result contains only the first of them; the second argument is how many.
 func (c *call) listQuery(statuses []string, defaults int) (q listQuery, err error) {
 	q.statuses = statuses[:defaults]
 	if text := c.query.Get("status"); text != "" {

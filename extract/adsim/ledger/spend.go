@@ -120,9 +120,8 @@ func (sd *day) credit(h, clicks uint64) int64 {
 	return 0
 }
 
-// conversions returns how many conversions of a row have arrived so far. The argument clicks is the row's number of
-// clicks at the end of the day. The argument clicked is its number of clicks so far. There are never more conversions
-// than clicked.
+// conversions returns how many conversions of a row have arrived so far. The last two arguments are the row's numbers
+// of clicks: at the end of the day, and so far. There are never more conversions than clicks so far.
 func (sd *day) conversions(e *Entry, src int32, h, clicks uint64, clicked int64) int64 {
 	if clicks == 0 || sd.Account.Sources.Worth[src] == 0 {
 		return 0
@@ -146,7 +145,7 @@ func priceOf(bid int64, h uint64) int64 {
 // quarter longer.
 var delays = [16]int64{5, 15, 40, 90, 180, 360, 600, 900, 1300, 2000, 3000, 4500, 7000, 11000, 18000, 27000}
 
-// converted returns how many of a row's conversions have arrived so far. The argument full is the final number of
+// converted returns how many of a row's conversions have arrived so far. The second argument is the final number of
 // conversions. Conversions arrive in up to eight groups. Each group has its own click time and its own delay.
 func (sd *day) converted(h uint64, full int64) int64 {
 	const last = 86400 + 27000*60*5/4

@@ -135,7 +135,7 @@ func (a *Account) ExistingOn(d clock.Day) []*Campaign {
 	return list
 }
 
-// Listing returns the campaigns that the advertiser API lists on a day. The argument anchor is the day of the first
+// Listing returns the campaigns that the advertiser API lists on a day. The first argument is the day of the first
 // request. On that day the configured number of campaigns is listed, including all campaigns that existed recently.
 // Later, new campaigns are added and no campaign is removed.
 func (a *Account) Listing(anchor, today clock.Day) *roll {
