@@ -95,7 +95,7 @@ func Read(ctx context.Context, o Options) (own *Own, err error) {
 	if r.Inputs = o.inputs(r.Files); r.Inputs == o.Last {
 		return nil, nil
 	}
-	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: "64MiB", Threads: 1, TempDir: o.TempDir},
+	if r.db, err = duck.OpenScratch(ctx, duck.Options{Memory: "128MiB", Threads: 1, TempDir: o.TempDir},
 		o.Warehouse); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package payouts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"spendsync/load/duck"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 func write(t *testing.T, text string) string {
@@ -216,5 +218,33 @@ func TestRead_NamesEverythingThatIsWrong(t *testing.T) {
 	}
 	if got := readAll(t, Options{Paths: []string{t.TempDir()}}); len(got.Findings) != 1 {
 		t.Error("a folder is taken")
+	}
+}
+
+// TestRead_OfAMillionLines: a file of a million rows that all fit is read within the memory of the engine.
+func TestRead_OfAMillionLines(t *testing.T) {
+	schematest.Long(t) // some eight CPU seconds
+	const days, campaigns, sources = 40, 50, 500
+	var text strings.Builder
+	text.WriteString("date,campaign_id,source_id,clicks,conversions,revenue\n")
+	known := map[string]bool{}
+	for i := range days * campaigns * sources {
+		campaign := fmt.Sprintf("C%07d", i/days%campaigns)
+		known[campaign] = true
+		fmt.Fprintf(&text, "%s,%s,S%d,%d,%d,0.25\n", schema.Date(20700+i%days), campaign, i/days/campaigns, i%300, i%7)
+	}
+	own, err := Read(t.Context(), Options{Paths: []string{write(t, text.String())}, Campaigns: known, Account: "acme",
+		Today: 20780, TempDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, rows := 0, 0
+	err = own.EachDay(t.Context(), func(_ Day, of []schema.TrackerDay) error {
+		read, rows = read+1, rows+len(of)
+		return nil
+	})
+	if err = errors.Join(err, own.Close()); err != nil || len(own.Findings) > 0 || read != days ||
+		rows != days*campaigns*sources {
+		t.Errorf("%d days, %d rows, findings %v, %v", read, rows, own.Findings, err)
 	}
 }
