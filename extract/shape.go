@@ -47,7 +47,7 @@ type resource struct {
 	id func(fields map[string]Value) (id string, ok bool)
 }
 
-// one returns the only entity in v, which is a reply or an entry of a list. The entity is v itself, or an object
+// one returns the only entity of a reply or of an entry of a list. The entity is the value v itself, or an object
 // directly within v.
 func (r resource) one(v Value) (Entity, error) {
 	fields, ok := v.Object()

@@ -122,7 +122,7 @@ func (n *generation) readLedgers() error {
 }
 
 // rewriteLedger stages a copy of a ledger file, without the lasting facts that version 11 of the tables kept there. It
-// returns the refused rows in the ledger, but only those of days that still lack rows or values.
+// returns the refused rows that the ledger has of days whose stored rows or values are still incomplete.
 func (n *generation) rewriteLedger(account *manifest.Account, path string) (refused []schema.RefusedRow, err error) {
 	disk := n.store.opts.disk
 	byDay, err := manifest.EventsOf(disk, n.store.dir, path, n.area.path(path))

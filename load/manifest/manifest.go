@@ -74,9 +74,9 @@ type Account struct {
 	Ledger       map[string]int64  `json:"ledger"`
 	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
 
-	// Waiting has, by day, a proven read that is not published yet, because it has less than half of the stored rows or
-	// spend. The read is represented by its [history.Day.KeyHash]. It is published only if the next proven read has the
-	// same hash.
+	// Waiting has the days with a proven read that is not published yet, because it has less than half of the stored
+	// rows or spend. The value is the [history.Day.KeyHash] of the read. The read is published only if the next proven
+	// read has the same hash.
 	Waiting map[schema.Date]string `json:"waiting_reads,omitempty"`
 	// Ask is from version 11 of the tables. It is ignored.
 	Ask any `json:"report_ask,omitzero"`

@@ -114,8 +114,7 @@ func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply, nil
 }
 
-// again sends a request. While the storage is unavailable, it sends the request again. The constant tries limits the
-// number of attempts.
+// again sends a request. While the storage is unavailable, it repeats the request, up to a fixed number of attempts.
 func (s *s3) again(ctx context.Context, name string, send func() error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = cmp.Or(s.pause, 10*time.Second)

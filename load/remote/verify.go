@@ -42,10 +42,11 @@ func (b *Bucket) VerifyParquet(ctx context.Context, log *slog.Logger) ([]*durabl
 		if err != nil && !errors.Is(err, errNotFound) {
 			return nil, err
 		}
+		// If a push has written a newer pointer meanwhile, the files are compared again.
 		after, readErr := b.readPointer(ctx)
 		if readErr != nil || after != nil && after.Files == before.Files {
 			return damages, errors.Join(err, readErr)
-		} // a push has replaced the files meanwhile
+		}
 	}
 	return nil, fmt.Errorf("%s: pushes replace its files faster than they can be read: %w", b.address, ErrUnavailable)
 }

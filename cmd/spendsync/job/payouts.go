@@ -66,7 +66,7 @@ func (j Job) TakeOwn(ctx context.Context) (res *Result, err error) {
 }
 
 // read reads and stages the files. Unchanged files are read again only if the last run found a problem that no person
-// has accepted, or if it kept a stored day.
+// has accepted, or left a stored day unchanged because a file would lose rows of it.
 func (r *ownRun) read(ctx context.Context) error {
 	stored, last := r.store.Account(), ""
 	campaigns, err := readCampaigns(r.DataDir, r.Account, stored)

@@ -36,7 +36,7 @@ type triedDay struct {
 	schema.Step
 	Tried     bool
 	Stored    bool
-	Err       error // why the day is not proven; even if nil, the day may be another account's
+	Err       error // why the day is not proven; nil does not prove that the day is of this account
 	Spend     schema.Money
 	Campaigns []string // in its rows
 }

@@ -227,7 +227,7 @@ func (f *Fault) Replaces() bool {
 
 func orOne(n int) int { return cmp.Or(n, 1) }
 
-// From returns the index at which a page begins. The argument is the index without a fault; a Shift moves it.
+// From returns the index of the first row of a page. The argument is that index without a fault. A Shift changes it.
 func (f *Fault) From(from int) int {
 	if f.Is(Shift) {
 		return max(0, from-orOne(f.Rows))
