@@ -84,10 +84,10 @@ type judgment struct {
 // judge classifies a reply by its status, its headers and its body. It does not decode the rows or entities, so the
 // body of an accepted reply may still be invalid.
 //
-// The forms of errors are those of the service's description: an object with the key "error", whose value is a text
-// or an object with code and message. An entity counts as missing only if the service's own error code is not_found, with any
-// status from 400 to 499. The error page of a proxy or a web framework does not count. A limit is recognized with any
-// status, by a Retry-After header or by the words of the error.
+// The forms of errors are those of the service's description: an object with the key "error", whose value is a text or
+// an object with code and message. An entity counts as missing only if the service's own error code is not_found, with
+// any status from 400 to 499. The error page of a proxy or a web framework does not count. A limit is recognized with
+// any status, by a Retry-After header or by the words of the error.
 func judge(about subject, asked url.Values, r received) judgment {
 	stated := errorIn(r.body, r.status)
 	j := judgment{says: stated.text, pause: retryAfter(r.header, r.at)}

@@ -130,8 +130,8 @@ func Over(transport http.RoundTripper, timeout time.Duration) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// RoundTrip sends a request, or returns an [ErrRefused]. If an http.Client follows a redirect, Request.Response is
-// the redirecting reply. So RoundTrip can also stop forbidden redirects if the client was made by a library.
+// RoundTrip sends a request, or returns an [ErrRefused]. If an http.Client follows a redirect, Request.Response is the
+// redirecting reply. So RoundTrip can also stop forbidden redirects if the client was made by a library.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := t.check(r); err != nil {
 		if r.Body != nil {

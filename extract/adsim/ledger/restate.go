@@ -18,8 +18,9 @@ import (
 //	empty     removes all rows
 //	restore   removes all earlier restatements of the day
 //
-// The kinds change and delete affect the row at index Row in the order of the report, or the next row that has a source. The kind
-// insert adds a row for the creative of that row, with a source for which the creative has no row on the day.
+// The kinds change and delete affect the row at index Row in the order of the report, or the next row that has a
+// source. The kind insert adds a row for the creative of that row, with a source for which the creative has no row on
+// the day.
 type Restatement struct {
 	Kind     string
 	Row      int
