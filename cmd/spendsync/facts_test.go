@@ -239,8 +239,8 @@ func TestFacts_OfAPartialDay(t *testing.T) {
 	want(exit.OK, " No day since SINCE is missing.")
 }
 
-// TestModels_ARebuildChangesNoRow: after reads by the hour, of which the last ones find every day unchanged, each table
-// of the models has the rows that it has when it is made from nothing.
+// TestModels_ARebuildChangesNoRow: after several reads of the open day, each table of the models has the same rows as
+// after a rebuild. The last reads find every day unchanged.
 func TestModels_ARebuildChangesNoRow(t *testing.T) {
 	w := newWorld(t, small).withMarts()
 	w.env["REREAD_AFTER"] = "0s"

@@ -38,8 +38,7 @@ func Address(raw string) *url.URL {
 	return u
 }
 
-// receiver parses one address, and also returns the chats or mailboxes that the address names. For an invalid address
-// it returns the reason. The reason does not quote the address, which may contain a secret.
+// Gateway returns the address of the Pushgateway, or nil if the variable is not set.
 func (c *Config) Gateway() (*url.URL, error) {
 	u, err := c.address("PUSHGATEWAY_URL", c.Pushgateway)
 	switch {
@@ -140,7 +139,7 @@ var (
 )
 
 // receiver parses one address, and also returns the chats or mailboxes that the address names. For an invalid address
-// it returns a reason, which does not quote the address, because that may contain a secret.
+// it returns the reason. The reason does not quote the address, which may contain a secret.
 func receiver(address string) (r Receiver, to []string, why string) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -260,8 +260,8 @@ func partialDays(coverage []schema.DayCoverage) []schema.DayCoverage {
 	})
 }
 
-// isUnacceptedForm reports whether a note says that stored days differ from what the service states, and no person has
-// accepted this form of difference at its present size.
+// isUnacceptedForm reports whether a note describes a form of difference between stored days and the service's own
+// statements, and no person has accepted it at its present size.
 func isUnacceptedForm(n manifest.Note) bool { return n.IsOfDays() && n.Size > 0 && !n.IsAccepted() }
 
 // stateSentence lists the stored days that are partial or doubtful, and the commands by which a person accepts them.

@@ -30,7 +30,7 @@ type Campaign struct {
 	Audience    Audience
 	Allowed     Universe // if AllowList is set
 	AllowList   bool
-	Overrides   uint64      // one in so many sources has its own bid; 0 means that none has
+	Overrides   uint64      // one of this number of sources has its own bid; 0 means none
 	Creatives   []*Creative // by ID
 	Newest      []*Creative // the same creatives, newest first
 }

@@ -37,7 +37,7 @@ func (s *World) openFunds(now time.Time) {
 	s.changes = next
 }
 
-// BalanceAsOf returns the instant as of which a reply states the balance. For a fresh reply this is now. For any other
+// BalanceAsOf returns the time to which the balance in a reply refers. For a fresh reply this is now. For any other
 // reply it may be up to ten minutes ago, but never before the last fresh reply.
 func (s *World) BalanceAsOf(now time.Time, fresh bool) time.Time {
 	s.mu.Lock()
