@@ -51,7 +51,7 @@ func TestBudget_ReadsTheLongestUnconfirmedFirst(t *testing.T) {
 				read[r.Path] = true
 			}
 		}
-		if again != "" && len(read) < 20 {
+		if again != "" && 20-len(read) >= settingsReaders { // fewer may wait for the processor while another is read
 			t.Errorf("%s is read again, and %d campaigns were never read", again, 20-len(read))
 		}
 	}
