@@ -147,18 +147,16 @@ func (r *ownRun) row() schema.Run {
 // stageDay stages a day of the exports in place of the stored day, if the two differ. If the export would lose stored
 // rows or most of the revenue, the stored day is kept until a person accepts the loss.
 func (r *ownRun) stageDay(d payouts.Day, rows []schema.TrackerDay) error {
+	if d.Loss != "" {
+		f := manifest.OwnFinding{Note: heldNote + d.Day.String(), Size: int64(d.Percent), Message: fmt.Sprintf(
+			"%s would lose %s by %s: the stored day stands, for the export may be cut or capped", d.Day, d.Loss, d.Files)}
+		if r.found.Found = append(r.found.Found, f); !r.accepts(f) {
+			return nil
+		}
+	}
 	stored, err := load.StoredTracker(r.store, d.Day)
 	if err != nil {
 		return err
-	}
-	if why, percent := loss(stored, rows, d.Lost); why != "" {
-		form := heldNote + d.Day.String()
-		r.found.Found = append(r.found.Found, manifest.OwnFinding{Note: form, Size: percent,
-			Message: fmt.Sprintf("%s would lose %s by %s: the stored day stands, for the export may be cut or capped",
-				d.Day, why, d.Files)})
-		if !r.store.Account().Accepts(form, percent) {
-			return nil
-		}
 	}
 	differs, err := load.PutTracker(r.store, r.area, &r.part, d.Day, stored, rows,
 		load.TrackerFile{Name: d.Files, ReadAt: schema.InstantOf(r.start)})
@@ -166,30 +164,6 @@ func (r *ownRun) stageDay(d payouts.Day, rows []schema.TrackerDay) error {
 		r.changed++
 	}
 	return err
-}
-
-// loss describes what a stored day would lose if the new rows replaced it, and returns the lost share of its rows or
-// revenue in percent. The text is empty if nothing would be lost. The last argument is the number of rows that only
-// older files have, not the newest one.
-func loss(stored, rows []schema.TrackerDay, more int) (why string, percent int64) {
-	gone := map[[2]string]bool{}
-	var was, is schema.Money
-	for i := range stored {
-		gone[[2]string{stored[i].CampaignID, stored[i].SourceID}] = true
-		was += stored[i].Revenue.V
-	}
-	for i := range rows {
-		delete(gone, [2]string{rows[i].CampaignID, rows[i].SourceID})
-		is += rows[i].Revenue.V
-	}
-	switch lost := max(len(gone), more); {
-	case lost > 0:
-		of := max(len(stored), len(rows)+more)
-		return fmt.Sprintf("%d of its %s", lost, cli.Count(of, "row")), int64((100*lost + of - 1) / of)
-	case 2*is < was:
-		return fmt.Sprintf("%s of its revenue of %s", was-is, was), int64(100 * (was - is) / was)
-	}
-	return "", 0
 }
 
 // stagePayouts adds the payouts to their stored history. If they are nil, no file of payouts can be used, and the

@@ -4,6 +4,3 @@ WHERE account_id = getvariable('account') AND source_id <> '';
 INSERT INTO service SELECT campaign_id, report_date, sum(clicks), sum(conversions) FROM w.main.spend_daily
 WHERE account_id = getvariable('account') AND report_date BETWEEN getvariable('today') - 32 AND getvariable('today') - 2
 GROUP BY ALL;
--- A run that is published replaces this file.
-USE memory;
-DETACH w;

@@ -111,19 +111,41 @@ CREATE TEMP MACRO of_parquet(x) AS CASE WHEN regexp_full_match(typeof(x), 'DOUBL
     AND NOT contains(x::VARCHAR, 'e') THEN x::VARCHAR || 'e0'
     ELSE coalesce(trim(replace(x::VARCHAR, chr(10), ' '), ' ' || chr(9) || chr(13) || chr(160)), '') END;
 
--- A heading in lower case with single blanks; as ours are written, without a currency; in a message; in the variable.
+-- Words in lower case with single blanks.
 CREATE TEMP MACRO squash(x) AS trim(regexp_replace(lower(x), '[\s\x{a0}]+', ' ', 'g'));
-CREATE TEMP MACRO plain(x) AS replace(rtrim(regexp_replace(squash(x), getvariable('in_currency'), ''), ':'), ' ', '_');
 CREATE TEMP MACRO quoted(x) AS '"' || regexp_replace(x, '\s+', ' ', 'g') || '"';
-CREATE TEMP MACRO item(name, x) AS name || '=' || CASE WHEN contains(x, ',') OR contains(x, '"')
-    THEN quoted(replace(x, '"', '""')) ELSE regexp_replace(x, '\s+', ' ', 'g') END;
--- Another currency than US dollars; empty: none is named.
-CREATE TEMP MACRO currency_in(x) AS upper(regexp_extract(squash(x), getvariable('other_currency'), 1)
-    || regexp_extract(squash(x), getvariable('other_currency'), 2));
+
+-- Another currency than US dollars in a text, or an amount in cents or thousands; empty: none is named.
+CREATE TEMP MACRO currency_codes() AS
+    'eur|euros?|gbp|rub|uah|pln|inr|brl|cad|aud|nzd|jpy|cny|try|chf|sek|nok|dkk|czk|mxn|kzt|aed|sar|ils|egp|'
+    || 'thb|vnd|idr|php|myr|sgd|hkd|krw|zar|ngn|ars|clp|cop|huf|ron|bgn|gel|byn|uzs|'
+    || 'руб|грн|тенге|тг|zł|kč|kr|lei|ft|лв|canadian|australian|cents?|micros?|thousands|millions';
+CREATE TEMP MACRO currency_signs() AS '[¢-¥₠-⃀฿﷼￠￡￥￦]|元|円|원';
+CREATE TEMP MACRO currency_words() AS 'currency|валюта|währung|devise|moneda|valuta';
+CREATE TEMP MACRO currency_in(x) AS [upper(m.word || m.sign) FOR m IN [regexp_extract(squash(x),
+    '(?:^|[^a-z])(' || currency_codes() || '|(?:ca?|au?|nz|hk|s|r|mx|k)\$)(?:[^a-z]|$)|(' || currency_signs() || ')',
+    ['word', 'sign'])]][1];
 CREATE TEMP MACRO in_currency(x) AS CASE WHEN currency_in(x) <> '' THEN quoted(x) || ' is in ' || currency_in(x)
     || ': amounts are US dollars: export them in USD' END;
+
+-- A number of a workbook's cell that shows something else than it stores. The text may be rounded and have words. A
+-- date, a share or an amount in another currency means something else: it is read as it is shown.
+CREATE TEMP MACRO means(shown, stored) AS stored IS NULL OR contains(shown, 'E')
+    OR (stored = 0 OR coalesce(abs(abs(stored)
+        - TRY_CAST(regexp_extract(replace(shown, ',', ''), '[0-9.]+') AS DOUBLE)) <= 0.5, false))
+    AND NOT contains(shown, '%') AND currency_in(shown) = '';
+CREATE TEMP MACRO as_stored(x) AS split_part(x, chr(30), 1);
+CREATE TEMP MACRO figure(x) AS CASE WHEN NOT contains(x, chr(30)) THEN x
+    WHEN means(split_part(x, chr(30), 2), TRY_CAST(as_stored(x) AS DOUBLE)) THEN as_stored(x)
+    ELSE split_part(x, chr(30), 2) END;
+
+-- A heading as ours are written, without a currency; in the variable.
+CREATE TEMP MACRO plain(x) AS replace(rtrim(regexp_replace(squash(x), '([\s_]*[(\[,]?\s*(us\$|\$|'
+    || currency_signs() || ')|[\s_(\[,]+(in[\s_]+)?(usd|' || currency_codes() || '))\s*[)\]]?$', ''), ':'), ' ', '_');
+CREATE TEMP MACRO item(name, x) AS name || '=' || CASE WHEN contains(x, ',') OR contains(x, '"')
+    THEN quoted(replace(x, '"', '""')) ELSE regexp_replace(x, '\s+', ' ', 'g') END;
 -- A column that may refuse the file is found whatever is declared.
 CREATE TEMP MACRO guard(plain) AS CASE
-    WHEN regexp_full_match(plain, '(.*_)?(' || getvariable('currency_words') || ')(_code)?') THEN 'currency'
+    WHEN regexp_full_match(plain, '(.*_)?(' || currency_words() || ')(_code)?') THEN 'currency'
     WHEN regexp_full_match(plain, '(is_|has_)?(incomplete|truncated|partial|sampled|more)(_(results?|rows|data))?')
     THEN 'flag' END;

@@ -12,21 +12,7 @@ import (
 // Variable is the environment variable that declares the columns of a tracker's export.
 const Variable = "SPENDSYNC_TRACKER_COLUMNS"
 
-const (
-	codes = `eur|euros?|gbp|rub|uah|pln|inr|brl|cad|aud|nzd|jpy|cny|try|chf|sek|nok|dkk|czk|mxn|kzt|aed|sar|ils|egp|` +
-		`thb|vnd|idr|php|myr|sgd|hkd|krw|zar|ngn|ars|clp|cop|huf|ron|bgn|gel|byn|uzs|` +
-		`руб|грн|тенге|тг|zł|kč|kr|lei|ft|лв|canadian|australian|cents?|micros?|thousands|millions`
-	// currencyWords matches the word currency in several languages.
-	currencyWords = `currency|валюта|währung|devise|moneda|valuta`
-	signs         = `[¢-¥₠-⃀฿﷼￠￡￥￦]|元|円|원`
-	// foreignCurrency finds a currency other than US dollars, or an amount in cents or thousands, in a text.
-	foreignCurrency = `(?:^|[^a-z])(` + codes + `|(?:ca?|au?|nz|hk|s|r|mx|k)\$)(?:[^a-z]|$)|(` + signs + `)`
-	// inCurrency matches a currency, including US dollars, at the end of a heading.
-	inCurrency = `([\s_]*[(\[,]?\s*(us\$|\$|` + signs + `)|[\s_(\[,]+(in[\s_]+)?(usd|` + codes + `))\s*[)\]]?$`
-)
-
 var (
-	foreign = regexp.MustCompile(foreignCurrency)
 	// anItem matches one item NAME=HEADING of the variable. A heading with a comma must be in double quotes; a quote
 	// within it is doubled.
 	anItem = regexp.MustCompile(`^\s*(\w+)\s*=\s*(?:"((?:[^"]|"")*)"\s*|([^,"]*))(?:,|$)`)

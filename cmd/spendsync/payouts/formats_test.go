@@ -254,6 +254,10 @@ var samples = map[string]sample{
 	"misfits/quotes of Spark": {content: "name," + head + `"a \"b\", c",` + good +
 		strings.Replace("x,"+manyRows(9), "\n", "\nx,", 8),
 		finding: `line 2: a quote in it is written \", which ends its value`},
+	// Read with another separator, the quote of the first line takes in the whole file.
+	"other/a quoted day in each of many lines": {content: "date,name,campaign_id,source_id,revenue\n" + strings.Repeat(
+		`"other","`+strings.Repeat("x", 1<<10)+"\",0,0,0\n", 5<<10) + `"2026-11-25","",C2000000004,S1004,0.5` + "\n",
+		rows: "2026-11-25|C2000000004|S1004||||||0.50"},
 	"misfits/an amount that became a day":   {content: "day.xlsx", finding: `column "revenue": "4 Dec" is not an`},
 	"misfits/an amount that became a share": {content: "share.xlsx", finding: `column "revenue": "24030%" is not`},
 	"misfits/a rounded amount":              {content: "rounded.xlsx", rows: aRow},

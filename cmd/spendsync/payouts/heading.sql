@@ -1,4 +1,15 @@
--- Finds the heading of a file: the first line that has the declared columns. place has the first lines.
+-- Finds the heading of a file: the first line that has the declared columns.
+
+-- The records that were written last: the first ones of all tables of the file, or all of one table.
+CREATE OR REPLACE TEMP VIEW record AS
+SELECT *, string_split(text, chr(31)) AS cells
+FROM read_csv(getvariable('dir') || '/records', auto_detect = false, header = false, delim = ',', quote = '"',
+    escape = '"', nullstr = chr(1), parallel = false, buffer_size = 4194304, max_line_size = 4194304,
+    columns = {'tab': 'INTEGER', 'n': 'BIGINT', 'text': 'VARCHAR'});
+
+-- The first lines, cell by cell.
+CREATE OR REPLACE TEMP TABLE place AS
+SELECT tab, n AS line, unnest(range(len(cells))) AS pos, as_stored(unnest(cells)) AS name FROM record;
 
 -- Our columns in each line. Ours of exports have no headings if one is declared.
 CREATE OR REPLACE TEMP TABLE found AS
@@ -99,17 +110,19 @@ FROM (
 WHERE (SELECT is_export FROM heading) GROUP BY no HAVING bool_and(heading IS NOT NULL)
 ORDER BY count(*) DESC, no LIMIT 1;
 
--- The positions of the columns that are used, by their heading or by what they are for.
-CREATE OR REPLACE TEMP MACRO positions(by_heading) AS (SELECT map_from_entries(list((key, found)))
-    FROM (SELECT if(by_heading, heading, target) AS key, list(pos ORDER BY pos) AS found FROM declared GROUP BY ALL));
+-- The statement that fills raw with the cells of the used columns. chr(31) is between several cells for one of ours.
+CREATE OR REPLACE TEMP VIEW filling AS
+SELECT 'INSERT INTO raw BY NAME SELECT n, bad, stops, ' || string_agg(cells || ' AS "' || target || '"', ', ')
+    || ' FROM judged_record WHERE stops OR is_row' AS fill
+FROM (SELECT target, 'concat(' || string_agg(CASE WHEN getvariable('unit') = 'line' THEN cell
+        ELSE if(kind IN ('count', 'money'), 'figure(', 'as_stored(') || cell || ')' END, ', chr(31), ' ORDER BY pos) || ')' AS cells
+    FROM (SELECT *, 'cells[' || pos + 1 || ']' AS cell FROM declared) GROUP BY target);
 
 -- All about the heading.
 CREATE OR REPLACE TEMP VIEW outcome AS
-SELECT tab, line, is_export AND lacks IS NULL AS is_export, columns, if(why IS NULL, NULL, variable) AS variable,
-    why || coalesce('; declare ' || variable || ' for ' || remark, '') AS why,
-    (SELECT list(name ORDER BY pos) FROM name) AS names, (SELECT max(pos) FROM declared) AS last,
-    positions(true) AS declared, positions(false) AS "at"
-FROM heading, unreadable, shown_columns LEFT JOIN suggestion ON true
+SELECT tab, is_export AND lacks IS NULL AS is_export, columns, if(why IS NULL, NULL, variable) AS variable,
+    why || coalesce('; declare ' || variable || ' for ' || remark, '') AS why, fill
+FROM heading, unreadable, shown_columns, filling LEFT JOIN suggestion ON true
 UNION ALL BY NAME
 SELECT 0 AS tab, 'it is empty: not even a heading is in it' AS why WHERE NOT EXISTS (FROM heading);
 

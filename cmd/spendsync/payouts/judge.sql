@@ -1,6 +1,6 @@
--- Judges the rows of one file. raw has its declared cells, by the columns that they are for; file and unit are
--- variables.
+-- Judges the rows of one file. raw has its declared cells, by the columns that they are for.
 
+INSERT INTO file VALUES (getvariable('file'), getvariable('path'), getvariable('unit'));
 SET VARIABLE is_export = (SELECT is_export FROM heading);
 SET VARIABLE title = (SELECT map_from_entries(list((target, title))) FROM (
     SELECT target, 'column ' || string_agg(quoted(heading), ' and ' ORDER BY pos) || ': ' AS title
@@ -19,26 +19,25 @@ SELECT 'source', source FROM mine UNION ALL SELECT 'creative', creative FROM min
 
 CREATE OR REPLACE TEMP MACRO ids(of) AS TABLE
 WITH ids AS (
-    SELECT cell, as_id(cell) AS id, as_id(cell) IN (SELECT id FROM known WHERE kind = of) AS is_known
-    FROM (SELECT DISTINCT cell FROM cell WHERE kind = of)
+    SELECT kind, cell, as_id(cell) AS id, (kind, as_id(cell)) IN (SELECT (kind, id) FROM known) AS is_known
+    FROM (SELECT DISTINCT kind, cell FROM cell WHERE kind IN of)
 ), others AS (
-    SELECT i.cell, arg_min(differs(form_no, i.id, a.id), form_no) AS near
-    FROM (SELECT cell, id, unnest(range(1, 6)) AS form_no, unnest(forms(id)) AS form FROM ids WHERE NOT is_known) AS i
-    JOIN alike AS a USING (form_no, form) WHERE a.kind = of AND form <> '' GROUP BY ALL
+    SELECT kind, cell, arg_min(differs(form_no, i.id, a.id), form_no) AS near
+    FROM (SELECT *, unnest(range(1, 6)) AS form_no, unnest(forms(id)) AS form FROM ids WHERE NOT is_known) AS i
+    JOIN alike AS a USING (kind, form_no, form) WHERE form <> '' GROUP BY ALL
 )
 SELECT * FROM (
-    SELECT of AS kind, cell, id, CASE WHEN is_known THEN 'known' WHEN is_total(id) THEN 'total'
+    SELECT kind, cell, id, CASE WHEN is_known THEN 'known' WHEN is_total(id) THEN 'total'
         WHEN is_nothing(id) OR regexp_full_match(id, '(?i)\(?(all( \w+)?|alle|todos|tous|все|wszystkie)\)?|\*') THEN 'none'
-        WHEN of IN (SELECT kind FROM known) THEN 'other' ELSE 'known' END AS what,
+        WHEN kind IN (SELECT kind FROM known) THEN 'other' ELSE 'known' END AS what,
         CASE WHEN NOT is_known AND regexp_full_match(id, '[0-9][.,][0-9]+[eE]\+?[0-9]+')
             THEN shown(id) || ' is an ID that a spreadsheet made a number of: format its column as text' ELSE near
         END AS near
-    FROM ids LEFT JOIN others USING (cell))
+    FROM ids LEFT JOIN others USING (kind, cell))
 WHERE what <> 'other' OR near IS NOT NULL;
 
-INSERT INTO id_cell FROM ids('campaign');
-INSERT INTO id_cell FROM ids('source');
-INSERT INTO id_cell FROM ids('creative');
+INSERT INTO id_cell FROM ids(['campaign']);
+INSERT INTO id_cell FROM ids(['source', 'creative']);
 
 CREATE OR REPLACE TEMP TABLE day_cell AS
 SELECT cell, as_day(t, m, d) AS day, CASE
@@ -108,7 +107,7 @@ WITH numbers AS (
 )
 SELECT getvariable('file') AS file, is_export, n, state, day, until, campaign, creative, source, clicks, conversions,
     approved, held, refused, amount,
-    CASE WHEN wrong_flag IS NOT NULL THEN 'refused'
+    CASE WHEN stops OR wrong_flag IS NOT NULL THEN 'refused'
         WHEN is_export AND (is_total AND day IS NULL OR 'total' IN (campaign_is, source_is)) THEN 'total'
         WHEN day_text = '' AND campaign_text = '' AND source_text = '' AND until_text = '' AND creative_text = ''
                 AND coalesce(clicks, conversions, amount) IS NULL AND wrong IS NULL
@@ -121,7 +120,8 @@ SELECT getvariable('file') AS file, is_export, n, state, day, until, campaign, c
         WHEN coalesce(wrong, state_why, odd_payout) IS NOT NULL THEN 'unread'
         WHEN is_export AND source_is = 'other' THEN 'unknown'
         ELSE 'fit' END AS class,
-    CASE class WHEN 'refused' THEN coalesce(wrong_flag, wrong_currency) WHEN 'unknown' THEN source_near
+    CASE class WHEN 'refused' THEN coalesce(if(stops, bad, NULL), wrong_flag, wrong_currency)
+        WHEN 'unknown' THEN source_near
         WHEN 'unread' THEN coalesce(unread, wrong, state_why, odd_payout)
         WHEN 'fit' THEN CASE campaign_is WHEN 'other'
             THEN coalesce(campaign_near, 'the account has no campaign "' || campaign || '"') END END AS why,

@@ -53,9 +53,14 @@ const Remark = "remark"
 // File is one of the operator's files, and what was understood of it. If the file could not be read, all fields but
 // Path may be empty.
 type File struct {
-	Path string
-	Heading
-	Rows string // the first rows as they would be stored, and how many rows fit
+	Path     string
+	IsExport bool
+	// Columns describes all columns, and which of them are used, in the syntax of SPENDSYNC_TRACKER_COLUMNS.
+	Columns string
+	// Variable is the value of SPENDSYNC_TRACKER_COLUMNS that would declare the columns of a recognized tracker's
+	// export. It is empty if no tracker was recognized, or if the columns are declared already.
+	Variable string
+	Rows     string // the first rows as they would be stored, and how many rows fit
 
 	modified time.Time
 	size     int64
@@ -123,7 +128,11 @@ func (r *reader) take(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.db.Exec(ctx, embedded("take.sql")); err != nil {
+	statements := []string{embedded("take.sql")}
+	if r.Warehouse != "" {
+		statements = []string{embedded("stored.sql"), embedded("take.sql")}
+	}
+	if err := r.db.Exec(ctx, statements...); err != nil {
 		return err
 	}
 	var err, failed error
@@ -140,9 +149,9 @@ func (r *reader) take(ctx context.Context) error {
 
 // EachDay calls a function with each day of the exports and all of its rows, in key order.
 func (o *Own) EachDay(ctx context.Context, use func(Day, []schema.TrackerDay) error) error {
-	days, err := o.db.Texts(ctx, "SELECT day - DATE '1970-01-01', files, lost FROM given")
+	days, err := o.db.Texts(ctx, "SELECT day - DATE '1970-01-01', files, loss, percent FROM given")
 	for _, d := range days {
-		day := Day{Day: schema.Date(atoi(d[0])), Files: d[1], Lost: atoi(d[2])}
+		day := Day{schema.Date(atoi(d[0])), d[1], d[2], atoi(d[3])}
 		rows, err := rows(ctx, o, schema.TrackerDaily, fmt.Sprintf(
 			"FROM export_row WHERE report_date = DATE '%s' ORDER BY ALL", day.Day))
 		if err == nil {
@@ -182,12 +191,10 @@ func (r *reader) tell(ctx context.Context) error {
 	var statements []string
 	for name, value := range map[string]string{"declared": string(declared), "decimal": r.setting("decimal"),
 		"dates": r.setting("dates"), "today": r.Today.String(), "account": r.Account, "campaigns": string(campaigns),
-		"other_currency": foreignCurrency, "in_currency": inCurrency, "currency_words": currencyWords,
 		"dir": r.db.Dir} {
 		statements = append(statements, "SET VARIABLE "+name+" = "+schema.QuoteText(value))
 	}
-	statements = append(statements, embedded("cells.sql"), embedded("tables.sql"),
-		"CREATE TEMP TABLE raw (n BIGINT, bad VARCHAR, "+strings.Join(targets, " VARCHAR, ")+" VARCHAR)")
+	statements = append(statements, embedded("cells.sql"), embedded("tables.sql"))
 	if r.Warehouse != "" {
 		statements = append(statements, embedded("account.sql"))
 	}
@@ -226,11 +233,13 @@ func (o Options) inputs(all []*File) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
-// Day is a day that the exports have rows of.
+// Day is a day that the exports have rows of. If the newest file lacks rows of the stored day or of an older file, or most
+// of the stored revenue, Loss says how many or how much, and Percent is the share of the loss.
 type Day struct {
-	Day   schema.Date
-	Files string // names, without folders, of the files with rows of the day
-	Lost  int    // number of rows in older files that the newest file lacks
+	Day     schema.Date
+	Files   string // names, without folders, of the files with rows of the day
+	Loss    string
+	Percent int
 }
 
 // atoi converts a whole number of a DuckDB result. NULL gives 0.

@@ -31,7 +31,7 @@ func write(t *testing.T, text string) string {
 type got struct {
 	*Own
 	days []schema.TrackerDay
-	lost []int // for each day, the number of rows that only older files have
+	lost []string // for each day, what it would lose
 }
 
 // said returns the notes and texts of all findings.
@@ -57,7 +57,9 @@ var warehouse = sync.OnceValue(func() string {
 				unnest(['S1', 'S2', 'S1000', 'S1004', 'S1005', 'S1006', 'S1007', 'S1009', 'S1012', 'S1013'])
 					AS source_id, DATE '2026-11-20' AS report_date, 100 AS clicks, 5 AS conversions`,
 			"INSERT INTO w.main.spend_daily SELECT * REPLACE (DATE '2026-11-18' AS report_date, 30 AS clicks) "+
-				"FROM w.main.spend_daily", "DETACH w")
+				"FROM w.main.spend_daily", `CREATE TABLE w.main.tracker_daily AS SELECT 'acme' AS account_id,
+				DATE '2025-01-01' AS report_date, 'C1' AS campaign_id, unnest(['S1', 'S2']) AS source_id,
+				10.5::DECIMAL(18, 6) AS revenue`, "DETACH w")
 	}
 	path := filepath.Join(dir, "w")
 	if err = errors.Join(err, os.Rename(filepath.Join(db.Dir, "w"), path), db.Close()); err != nil {
@@ -89,7 +91,7 @@ func readAll(t *testing.T, o Options) (g got) {
 	}
 	g.Own = own
 	if err := own.EachDay(t.Context(), func(d Day, rows []schema.TrackerDay) error {
-		g.days, g.lost = append(g.days, rows...), append(g.lost, d.Lost)
+		g.days, g.lost = append(g.days, rows...), append(g.lost, d.Loss)
 		return nil
 	}); err != nil {
 		t.Fatal(err)

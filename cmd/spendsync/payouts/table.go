@@ -10,10 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
@@ -29,12 +26,11 @@ import (
 // MaxSize is larger than any export. A larger file is refused, so that a wrong path cannot fill the disk.
 const MaxSize = 1 << 30
 
-// table is a text file, a sheet of a workbook, or a Parquet file. Its cells are texts.
-type table struct {
-	each  eachRecord
-	unit  string // what messages call a record: "line", or "row" for workbooks and Parquet
-	comma string // character between the values of a text file; empty if this is not a text file
-	zero  string // the day with number 0, for files that store days as numbers; empty means 1899-12-30
+// content has the tables that may be in a file. A workbook has one for each sheet. A text has one for each separator.
+type content struct {
+	tables []eachRecord
+	unit   string // what messages call a record: "line" of a text, "row" of a workbook or Parquet
+	zero   string // the day with number 0, for files that store days as numbers
 }
 
 // eachRecord calls a function with each record and its line number, until the function returns an error. The first line
@@ -53,34 +49,36 @@ var others = []struct{ magic, what string }{
 	{"[", "it is JSON: export a table, as CSV, a workbook (.xlsx) or Parquet"},
 }
 
-// unpack copies a file, and returns the tables that may be in it. A workbook has one table for each sheet. A text has
-// one table for each separator: comma, semicolon, tab and bar. Text is converted to UTF-8 without a byte order mark;
+// separators are the characters between the values of a text that are tried. heading.sql has them, too.
+const separators = ",;\t|"
+
+// unpack copies a file, and returns the tables that may be in it. Text is converted to UTF-8 without a byte order mark;
 // invalid bytes become U+FFFD.
-func (r *reader) unpack(ctx context.Context, from, path string) (tables []table, err error) {
+func (r *reader) unpack(ctx context.Context, from, path string) (*content, error) {
 	in, err := cli.OpenFile(from, MaxSize)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	content := bufio.NewReader(in)
-	if magic, _ := content.Peek(2); string(magic) == "\x1f\x8b" {
-		unpacked, err := gzip.NewReader(content)
+	packed := bufio.NewReader(in)
+	if magic, _ := packed.Peek(2); string(magic) == "\x1f\x8b" {
+		unpacked, err := gzip.NewReader(packed)
 		if err != nil {
 			return nil, fmt.Errorf("it is damaged: %w", err)
 		}
-		content = bufio.NewReader(unpacked)
+		packed = bufio.NewReader(unpacked)
 	}
-	start, err := content.Peek(4096)
+	start, err := packed.Peek(4096)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
 	isParquet, isZIP := bytes.HasPrefix(start, []byte("PAR1")), bytes.HasPrefix(start, []byte("PK\x03\x04"))
-	decoded := io.Reader(content)
+	decoded := io.Reader(packed)
 	if !isParquet && !isZIP {
 		if err = checkText(start); err != nil {
 			return nil, err
 		}
-		decoded = transform.NewReader(content, r.decoder(start))
+		decoded = transform.NewReader(packed, r.decoder(start))
 	}
 	out, err := os.Create(path)
 	if err != nil {
@@ -95,14 +93,15 @@ func (r *reader) unpack(ctx context.Context, from, path string) (tables []table,
 	}
 	switch {
 	case isParquet:
-		return []table{{each: r.parquet(ctx, path), unit: "row"}}, nil
+		return &content{[]eachRecord{r.parquet(ctx, path)}, "row", day0}, nil
 	case isZIP:
 		return r.workbook(path)
 	}
-	for _, comma := range ",;\t|" {
-		tables = append(tables, table{each: text(path, comma), unit: "line", comma: string(comma)})
+	c := &content{unit: "line", zero: day0}
+	for _, comma := range separators {
+		c.tables = append(c.tables, text(path, comma))
 	}
-	return tables, nil
+	return c, nil
 }
 
 // checkText returns an error if the first bytes of a file show that it is not text. The error names the type of the
@@ -190,8 +189,11 @@ func (r *reader) parquet(ctx context.Context, path string) eachRecord {
 	}
 }
 
+// day0 is the day with number 0 in spreadsheets.
+const day0 = "1899-12-30"
+
 // workbook returns the sheets of a workbook as tables.
-func (r *reader) workbook(path string) (tables []table, err error) {
+func (r *reader) workbook(path string) (*content, error) {
 	book, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true, UnzipSizeLimit: 512 << 20,
 		UnzipXMLSizeLimit: 8 << 20, TmpDir: r.db.Dir})
 	if errors.Is(err, zip.ErrFormat) {
@@ -200,22 +202,21 @@ func (r *reader) workbook(path string) (tables []table, err error) {
 		return nil, errors.New("it is a packed file (zip), and no workbook (.xlsx): unpack it and pack one CSV with " +
 			"gzip, or save it as a workbook if it is OpenDocument (.ods)")
 	}
-	zero := ""
+	c := &content{unit: "row", zero: day0}
 	if props, _ := book.GetWorkbookProps(); props.Date1904 != nil && *props.Date1904 {
-		zero = "1904-01-01"
+		c.zero = "1904-01-01"
 	}
 	for _, sheet := range book.GetSheetList() {
-		tables = append(tables, table{each: sheetRows(book, sheet), unit: "row", zero: zero})
+		c.tables = append(c.tables, sheetRows(book, sheet))
 	}
-	return tables, nil
+	return c, nil
 }
 
-// shownAs is put between two texts of a workbook's cell: the number that is stored, and the text that a spreadsheet
-// shows for it.
+// shownAs is put between two texts of a workbook's cell: what is stored, and what a spreadsheet shows for it.
 const shownAs = "\x1e"
 
-// sheetRows returns a function that reads the rows of a sheet. If a spreadsheet shows something else than the stored
-// number, the cell has both, separated by shownAs.
+// sheetRows returns a function that reads the rows of a sheet. If a spreadsheet shows something else than what is
+// stored, the cell has both, separated by shownAs.
 func sheetRows(book *excelize.File, sheet string) eachRecord {
 	return func(use func(line int, cells []string) error) error {
 		stored, err := book.Rows(sheet)
@@ -235,7 +236,7 @@ func sheetRows(book *excelize.File, sheet string) eachRecord {
 				return fault{err}
 			}
 			for i := range min(len(cells), len(texts)) {
-				if !shows(texts[i], cells[i]) {
+				if texts[i] != cells[i] {
 					cells[i] += shownAs + texts[i]
 				}
 			}
@@ -245,19 +246,4 @@ func sheetRows(book *excelize.File, sheet string) eachRecord {
 		}
 		return stored.Error()
 	}
-}
-
-var digits = regexp.MustCompile(`[0-9.]+`)
-
-// shows reports whether the text that a spreadsheet shows for a cell means the number that the cell stores, as a dollar
-// amount or a count. The text may be rounded and contain words. A date, a percentage, or an amount in another currency
-// means something else. If the cell stores no number, shows returns true.
-func shows(text, stored string) bool {
-	n, err := strconv.ParseFloat(stored, 64)
-	if text == stored || err != nil || strings.Contains(text, "E") {
-		return true
-	}
-	is, err := strconv.ParseFloat(digits.FindString(strings.ReplaceAll(text, ",", "")), 64)
-	return (n == 0 || err == nil && math.Abs(math.Abs(n)-is) <= 0.5) && !strings.Contains(text, "%") &&
-		!foreign.MatchString(squash(text))
 }

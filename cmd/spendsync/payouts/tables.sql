@@ -33,11 +33,10 @@ CREATE TEMP TABLE set_aside(file INTEGER, n BIGINT, day DATE, why VARCHAR, raw V
 CREATE TEMP TABLE file_finding(form VARCHAR, size BIGINT, message VARCHAR);
 CREATE TEMP TABLE file(file INTEGER, path VARCHAR, unit VARCHAR, name VARCHAR AS (parse_filename(path)));
 
--- What the service counts, of a campaign and a day.
+-- What the service counts, of a campaign and a day; and what is stored of exports.
 CREATE TEMP TABLE service(campaign VARCHAR, day DATE, clicks BIGINT, conversions DOUBLE);
+CREATE TEMP TABLE stored_row(day DATE, campaign VARCHAR, source VARCHAR, revenue DECIMAL(18, 6));
 
--- The first lines of the tables that may be in a file, cell by cell.
-CREATE TEMP TABLE place(tab INTEGER, line INTEGER, pos INTEGER, name VARCHAR);
 -- Our columns in files of payouts and in exports, with the declared headings and with ours.
 CREATE TEMP TABLE ours AS
 SELECT c.* EXCLUDE (headings, required), row_number() OVER () AS no, required IS NOT NULL AS is_required,

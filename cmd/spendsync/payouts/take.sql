@@ -20,13 +20,21 @@ SELECT l.* FROM line AS l JOIN newest AS n USING (day, campaign) WHERE is_export
 DELETE FROM line USING newest AS n
 WHERE is_export AND line.day = n.day AND line.campaign = n.campaign AND line.file < n.file;
 
--- Each day of the exports: its files, and how many rows an older file has and the newest one lacks.
+-- Each day of the exports: its files, and what it would lose of its stored rows, or of those of older files.
+CREATE TEMP TABLE gone AS
+SELECT day, count(*) AS gone
+FROM (SELECT day, campaign, source FROM older UNION SELECT day, campaign, source FROM stored_row)
+ANTI JOIN (FROM line WHERE is_export) USING (day, campaign, source) GROUP BY day;
 CREATE TEMP VIEW given AS
-SELECT day, string_agg(DISTINCT name, ', ' ORDER BY name) AS files, coalesce(any_value(lost), 0) AS lost
-FROM (SELECT DISTINCT day, file FROM line WHERE is_export) JOIN file USING (file)
-LEFT JOIN (SELECT day, count(DISTINCT (campaign, source)) AS lost
-    FROM older ANTI JOIN line USING (is_export, day, campaign, source) GROUP BY day) USING (day)
-GROUP BY day ORDER BY day;
+SELECT day, files, CASE WHEN gone > 0 THEN gone || ' of its ' || rows + gone || ' rows'
+        WHEN was > 0 AND 2 * revenue < was THEN brief(was - revenue) || ' of its revenue of ' || brief(was) END AS loss,
+    CASE WHEN gone > 0 THEN ceil(100 * gone / (rows + gone)) ELSE 100 * (was - revenue) // nullif(was, 0)
+        END::BIGINT AS percent
+FROM (SELECT day, string_agg(name, ', ' ORDER BY name) AS files, sum(rows)::BIGINT AS rows, sum(revenue) AS revenue
+    FROM (SELECT day, file, count(*) AS rows, coalesce(sum(amount), 0) AS revenue FROM line WHERE is_export
+        GROUP BY ALL) JOIN file USING (file) GROUP BY day)
+LEFT JOIN gone USING (day) LEFT JOIN (SELECT day, sum(revenue) AS was FROM stored_row GROUP BY day) USING (day)
+ORDER BY day;
 
 -- Payouts in order, with the line before of the same campaign, creative and source that still holds then.
 CREATE TEMP VIEW payout_line AS

@@ -1,7 +1,7 @@
 -- Decides on one file whose rows are judged.
 
 -- The causes of rows that do not fit, with the first line of each; one that refuses the file comes first.
-CREATE OR REPLACE TEMP VIEW cause AS
+CREATE OR REPLACE TEMP TABLE cause AS
 SELECT getvariable('unit') || ' ' || min(n) || ': ' || why
     || CASE WHEN count(*) > 1 THEN ' (so do ' || count(*) - 1 || ' more)' ELSE '' END AS text
 FROM judged WHERE class IN ('refused', 'unknown', 'unread') AND why IS NOT NULL
@@ -9,7 +9,7 @@ GROUP BY class, why ORDER BY class <> 'refused', count(*) DESC, min(n) LIMIT 20;
 
 -- How many rows are of each class; mine are those of the account with a source. is_misfit: more than 5 % of these, or
 -- of their revenue, do not fit.
-CREATE OR REPLACE TEMP VIEW tally AS
+CREATE OR REPLACE TEMP TABLE tally AS
 SELECT *, fit + misfits + others + totals + refused AS rows
 FROM (SELECT count(*) FILTER (class = 'fit') AS fit, count(*) FILTER (class = 'unknown') AS unknown,
     count(*) FILTER (class = 'unread') AS unread, count(*) FILTER (class = 'unsourced') AS unsourced,
