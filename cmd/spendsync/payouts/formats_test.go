@@ -244,6 +244,10 @@ var samples = map[string]sample{
 		strings.Repeat("2026-11-25,C2000000004,777,1,2,3\n", 9), finding: `"source_id" seems to be the tracker's own`},
 	"misfits/another heading": {content: head + good + "date,campaign_id,source_id,conversions,clicks,revenue\n" + good,
 		finding: "line 3: it is another heading than the one above"},
+	"misfits/another heading with a time zone": {content: "Date (GMT-06:00),campaign_id,source_id,clicks\n2026-11-25," +
+		"C2000000004,S1004,1\nDate (GMT-06:00),campaign_id,clicks,source_id\n2026-11-24,C2000000004,1,S1004\n",
+		columns: "day=Date (GMT-06:00),campaign=campaign_id,source=source_id,clicks=clicks",
+		finding: "line 3: it is another heading than the one above"},
 	"misfits/another amount": {content: head + good + "date,campaign_id,source_id,clicks,conversions,Revenue (EUR)\n" +
 		good, finding: "line 3: it is another heading than the one above"},
 	"misfits/an undeclared column has another name": {content: "Sub1," + head + "x," + good +

@@ -54,7 +54,7 @@ SELECT name, target, kind, pos, heading, no FROM heading JOIN found USING (tab, 
 WHERE is_export = (of = 'export');
 
 -- Why the file cannot be read; NULL: it can.
-CREATE OR REPLACE TEMP VIEW unreadable AS
+CREATE OR REPLACE TEMP TABLE unreadable AS
 SELECT CASE WHEN tabs > 1 THEN tabs || ' sheets of it have the declared columns: export one'
     WHEN lacks IS NULL THEN coalesce(
         CASE WHEN list_contains(has, 'state')
@@ -74,7 +74,7 @@ SELECT CASE WHEN tabs > 1 THEN tabs || ' sheets of it have the declared columns:
 FROM heading, (SELECT string_agg(name, ', ' ORDER BY pos) AS names FROM name);
 
 -- The columns of the file, and the declared ones as the variable has them.
-CREATE OR REPLACE TEMP VIEW shown_columns AS
+CREATE OR REPLACE TEMP TABLE shown_columns AS
 SELECT 'columns ' || string_agg(name, ', ' ORDER BY pos) || '; declared are ' || coalesce((
     SELECT string_agg(item(name, heading), ',' ORDER BY no, pos) FROM declared), 'none') AS columns FROM name;
 
@@ -88,7 +88,7 @@ WHERE pos NOT IN (SELECT pos FROM declared)
     AND regexp_full_match(plain(name), '(.*_)?revenue(_.*)?|(total_)?(payouts?|earnings?|income|commissions?)'));
 
 -- The column that has most IDs of the account of a kind in the first rows.
-CREATE OR REPLACE TEMP VIEW id_column AS
+CREATE OR REPLACE TEMP TABLE id_column AS
 SELECT kind, n.name AS heading, pos
 FROM (SELECT kind, arg_max(pos, hits) AS pos FROM (SELECT kind, pos, count(*) AS hits FROM place AS p JOIN known AS k
         ON k.id = p.name JOIN heading AS h ON h.tab = p.tab AND p.line > h.line GROUP BY ALL ORDER BY pos)
@@ -96,7 +96,7 @@ FROM (SELECT kind, arg_max(pos, hits) AS pos FROM (SELECT kind, pos, count(*) AS
 JOIN name AS n USING (pos);
 
 -- The variable that declares the heading of a known tracker, and what to know of that tracker.
-CREATE OR REPLACE TEMP VIEW suggestion AS
+CREATE OR REPLACE TEMP TABLE suggestion AS
 SELECT 'SPENDSYNC_TRACKER_COLUMNS=' || string_agg(item(name, heading), ',' ORDER BY place) AS variable,
     any_value(remark) AS remark
 FROM (
@@ -111,7 +111,7 @@ WHERE (SELECT is_export FROM heading) GROUP BY no HAVING bool_and(heading IS NOT
 ORDER BY count(*) DESC, no LIMIT 1;
 
 -- The statement that fills raw with the cells of the used columns. chr(31) is between several cells for one of ours.
-CREATE OR REPLACE TEMP VIEW filling AS
+CREATE OR REPLACE TEMP TABLE filling AS
 SELECT 'INSERT INTO raw BY NAME SELECT n, bad, stops, ' || string_agg(cells || ' AS "' || target || '"', ', ')
     || ' FROM judged_record WHERE stops OR is_row' AS fill
 FROM (SELECT target, 'concat(' || string_agg(CASE WHEN getvariable('unit') = 'line' THEN cell

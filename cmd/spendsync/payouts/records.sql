@@ -23,9 +23,9 @@ CREATE OR REPLACE TEMP MACRO note(words) AS CASE
 
 CREATE OR REPLACE TEMP VIEW judged_record AS
 WITH names AS (
-    -- A heading has no digit in the place of the day.
-    SELECT *, n > getvariable('line') AS is_below, CASE WHEN is_below AND NOT regexp_matches(
-            coalesce(cells[getvariable('day_cell')], ''), '[0-9]')
+    -- The column of the day begins with a digit in nearly all rows, and in no heading. Others are compared cell by cell.
+    SELECT *, n > getvariable('line') AS is_below,
+        CASE WHEN is_below AND NOT regexp_matches(coalesce(cells[getvariable('day_cell')], ''), '^[0-9]')
         THEN len(list_filter(cells, lambda c: list_contains(getvariable('used_names'), c))) ELSE 0 END AS names,
         names > 0 AND len(list_filter(getvariable('used'), lambda u: cells[u.cell] = u.heading))
             = len(getvariable('used')) AS is_heading
