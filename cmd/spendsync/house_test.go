@@ -52,7 +52,7 @@ func TestHouse_LinesAreShort(t *testing.T) {
 var openers = map[string]string{
 	"cmd/internal/cli/files.go":         "what a variable names",
 	"cmd/spendsync/demo.go":             "a new file in a temporary folder of its own",
-	"cmd/spendsync/payouts/file.go":    "new files in a temporary folder of its own",
+	"cmd/spendsync/payouts/file.go":     "new files in a temporary folder of its own",
 	"cmd/spendsync/payouts/table.go":    "new files in a temporary folder of its own",
 	"cmd/spendsync/shop/folder.go":      "the marker of the demo's own folder",
 	"load/duck/ask.go":                  "the DuckDB file of a store",
