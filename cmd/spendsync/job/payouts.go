@@ -148,8 +148,9 @@ func (r *ownRun) row() schema.Run {
 // rows or most of the revenue, the stored day is kept until a person accepts the loss.
 func (r *ownRun) stageDay(d payouts.Day, rows []schema.TrackerDay) error {
 	if d.Loss != "" {
-		f := manifest.OwnFinding{Note: heldNote + d.Day.String(), Size: int64(d.Percent), Message: fmt.Sprintf(
-			"%s would lose %s by %s: the stored day stands, for the export may be cut or capped", d.Day, d.Loss, d.Files)}
+		f := manifest.OwnFinding{Note: heldNote + d.Day.String(), Size: int64(d.Percent),
+			Message: fmt.Sprintf("%s would lose %s by %s: the stored day stands, for the export may be cut or capped",
+				d.Day, d.Loss, d.Files)}
 		if r.found.Found = append(r.found.Found, f); !r.accepts(f) {
 			return nil
 		}

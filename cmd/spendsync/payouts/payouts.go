@@ -233,8 +233,8 @@ func (o Options) inputs(all []*File) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
-// Day is a day that the exports have rows of. If the newest file lacks rows of the stored day or of an older file, or most
-// of the stored revenue, Loss says how many or how much, and Percent is the share of the loss.
+// Day is a day that the exports have rows of. If the newest file lacks rows of the stored day or of an older file, or
+// most of the stored revenue, Loss says how many or how much, and Percent is the share of the loss.
 type Day struct {
 	Day     schema.Date
 	Files   string // names, without folders, of the files with rows of the day
