@@ -81,7 +81,7 @@ func (k *Day) state(d, today schema.Date, reachable bool) string {
 // accepted by its date or, unless it is partial or its reason is [LessRead], by accepting all of its doubts.
 func (a *Account) addDoubt(c *schema.DayCoverage, k *Day, today schema.Date) {
 	why := k.partialWhy(c.ReportDate, today)
-	if why == "" && a.Waiting[c.ReportDate] != "" {
+	if why == "" && a.Waiting[c.ReportDate] != "" && c.ReportDate < today { // the next run asks for today anyway
 		why = LessRead
 	}
 	isAccepted := why == ""

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
@@ -93,6 +94,26 @@ func TestControl_ALossThatNoReadConfirmsIsDoubted(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.sync(exit.OK, "1 accepted difference ("+day.String()+")")
+}
+
+// TestControl_TodayMayLoseMost: if a read of today lost most of it, the last proven read of today stays. That is exit 4
+// only if it is older than six hours.
+func TestControl_TodayMayLoseMost(t *testing.T) {
+	w := newWorld(t)
+	w.first()
+	rows := w.ask("SELECT count(*) FROM spend_daily WHERE report_date = '%s'", w.today())
+	for _, c := range []struct {
+		after      time.Duration
+		left, code int
+	}{{2 * time.Hour, 1, exit.OK}, {5 * time.Hour, 2, exit.Partial}} {
+		w.service.SetNow(w.service.Now().Add(c.after))
+		w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Rows: c.left, Query: ofPages, Day: w.today().String()})
+		w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 400, Query: ofTotals})
+		w.sync(c.code, "less than half")
+		if got := w.ask("SELECT count(*) FROM spend_daily WHERE report_date = '%s'", w.today()); got != rows {
+			t.Errorf("%s rows of today are stored, want %s", got, rows)
+		}
+	}
 }
 
 // countless answers like the service, but removes one count from each row of a day.
