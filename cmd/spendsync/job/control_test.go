@@ -106,8 +106,10 @@ func TestControl_TodayMayLoseMost(t *testing.T) {
 		after      time.Duration
 		left, code int
 	}{{2 * time.Hour, 1, exit.OK}, {5 * time.Hour, 2, exit.Partial}} {
+		w.service.ClearFaults()
 		w.service.SetNow(w.service.Now().Add(c.after))
-		w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Rows: c.left, Query: ofPages, Day: w.today().String()})
+		w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Rows: c.left, Query: ofPages,
+			Day: w.today().String()})
 		w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 400, Query: ofTotals})
 		w.sync(c.code, "less than half")
 		if got := w.ask("SELECT count(*) FROM spend_daily WHERE report_date = '%s'", w.today()); got != rows {
