@@ -31,28 +31,9 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	if err == nil && m.RunID == run.RunID && m.Generation > run.Generation {
 		return nil
 	}
-	return appendLedger(s, run.RunID, run.FinishedAt.Time(), lines)
-}
-
-// RecordLost records that this run ends with the exit code for lost days. It must be called last: if a run stops before
-// this call, the next run reports the days.
-func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
-	if len(days) == 0 {
-		return nil
-	}
-	lost := []manifest.ReportedLost{{RunID: run.RunID, Days: days}}
-	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Lost: lost})
-	if err != nil {
-		return err
-	}
-	return appendLedger(s, run.RunID, run.FinishedAt.Time(), lines)
-}
-
-// appendLedger adds lines to the ledger of a month. It writes a longer file and renames that file to the published
-// path.
-func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
-	path := manifest.LedgerPath(s.account, at)
-	draft := filepath.Join(s.dir, "staging", s.account+"."+runID+".ledger"+commit.StagedSuffix)
+	// The lines are added by renaming a longer file to the published path.
+	path := manifest.LedgerPath(s.account, run.FinishedAt.Time())
+	draft := filepath.Join(s.dir, "staging", s.account+"."+run.RunID+".ledger"+commit.StagedSuffix)
 	if _, _, err := manifest.ExtendLedger(s.opts.disk, s.dir, path, draft, lines); err != nil {
 		return err
 	}
@@ -66,9 +47,10 @@ func appendLedger(s *Store, runID string, at time.Time, lines []byte) error {
 	return s.opts.disk.SyncNames(s.dir, map[string]bool{filepath.Dir(to): true})
 }
 
-// readLedgers reads the lines that failed runs have added to the account's ledgers since the base was published, and
-// adds the lost days that those runs reported. It hashes only files that have grown. The ledgers of version 11 of the
-// tables also contain lasting facts, see [manifest.LastingFacts]; readLedgers removes these.
+// readLedgers reads the lines that failed runs have added to the account's ledgers since the base was published. It
+// hashes only files that have grown. In earlier stores the lines also contain lost days that a run has reported; these
+// are added to the account. The ledgers of version 11 of the tables also contain lasting facts, see
+// [manifest.LastingFacts]; readLedgers removes these.
 func (n *generation) readLedgers() error {
 	account, disk, dir := n.next.Accounts[n.store.account], n.store.opts.disk, n.store.dir
 	paths, err := manifest.LedgerFiles(disk, dir, n.store.account)
@@ -114,10 +96,8 @@ func (n *generation) readLedgers() error {
 		account.AddRefused(refused)
 	}
 	for _, lost := range n.newRows.Lost {
-		account.ReportedLost = append(account.ReportedLost, lost.Days...)
+		account.AddReportedLost(lost.Days)
 	}
-	slices.Sort(account.ReportedLost)
-	account.ReportedLost = slices.Compact(account.ReportedLost)
 	return nil
 }
 

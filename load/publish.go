@@ -36,6 +36,11 @@ type Preview struct {
 type RunRecord struct {
 	Run   schema.Run
 	Steps []schema.Step
+	// ReportedLost are the lost days that the run reports by its exit code. They are part of the generation, so that no
+	// later run reports them again, whether it runs in this folder or in one that was filled from a bucket. If the
+	// process is killed between the publication and its exit, the caller sees the kill and not the exit code. The days
+	// are then only lost in the coverage, and the record of the run has its exit code.
+	ReportedLost []schema.Date
 }
 
 // Publication is the argument of [Store.Publish]: the changes of a run, and the area with the files of these changes.
@@ -70,7 +75,9 @@ func (s *Store) Publish(ctx context.Context, p Publication) (_ *manifest.Manifes
 			return err
 		}
 		now := s.opts.Now()
-		if err := n.addLedger(p.Record(n.preview(now, viewErrors)), now); err != nil {
+		record := p.Record(n.preview(now, viewErrors))
+		n.next.Accounts[s.account].AddReportedLost(record.ReportedLost)
+		if err := n.addLedger(record, now); err != nil {
 			return err
 		}
 		if err := w.finish(ctx); err != nil {

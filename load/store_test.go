@@ -35,6 +35,7 @@ type run struct {
 	at      time.Time
 	opts    Options
 	names   map[string]string // names of the campaigns, from the report's labels
+	reports []schema.Date     // lost days that the run reports by its exit code
 	preview *Preview          // of the last publication
 }
 
@@ -83,6 +84,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*manifest.Manifest, erro
 			RunID: id},
 		Steps: []schema.Step{{AccountID: r.account, Stream: "spend_report", Unit: "x", StartedAt: seen,
 			FinishedAt: seen, Outcome: "stored", RunID: id}},
+		ReportedLost: r.reports,
 	})
 	if err != nil {
 		return nil, err
@@ -191,7 +193,8 @@ func twoDays() map[schema.Date][]schema.Spend {
 }
 
 // TestPublish_LostDaysUntilTheyAreReported: if days leave the reach unread, every run reports them as newly lost until
-// a run has ended with that report. In the coverage they stay lost.
+// the run of a generation has reported them, or in an earlier store a line of the ledger. In the coverage they stay
+// lost. The generation's own files contain the report, so a folder that was filled from a bucket has it, too.
 func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.mustSync(twoDays())
@@ -208,15 +211,24 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	if got := len(r.preview.NewlyLost); got != 34 {
 		t.Errorf("%d days newly lost in a second run, want 34: nobody has reported them", got)
 	}
-	s, err := Open(t.Context(), r.dir, r.account, r.opts)
-	if err != nil {
+	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Lost: []manifest.ReportedLost{{RunID: "earlier",
+		Days: r.preview.NewlyLost[:4]}}})
+	path := filepath.Join(r.dir, manifest.LedgerPath(r.account, r.at))
+	published, readErr := os.ReadFile(path)
+	if err := errors.Join(err, readErr, os.WriteFile(path, append(published, lines...), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	err = s.RecordLost(schema.Run{RunID: "reporter", FinishedAt: schema.InstantOf(r.at)}, r.preview.NewlyLost)
-	if err := errors.Join(err, s.Close()); err != nil {
-		t.Fatal(err)
+	r.at, r.reports = r.at.Add(time.Minute), r.preview.NewlyLost[4:]
+	m := r.mustSync(only)
+	if got := len(r.preview.NewlyLost); got != 30 {
+		t.Errorf("%d days newly lost in a third run, want 30: a line of the ledger reported four", got)
 	}
-	r.at = r.at.Add(time.Minute)
+	for path, size := range m.Accounts[r.account].Ledger {
+		if info, err := os.Stat(filepath.Join(r.dir, path)); err != nil || info.Size() != size {
+			t.Errorf("%s: %d bytes are published, and %v, %v", path, size, info, err)
+		}
+	}
+	r.at, r.reports = r.at.Add(time.Minute), nil
 	r.mustSync(only)
 	if got := r.preview.NewlyLost; len(got) != 0 {
 		t.Errorf("days that were reported are newly lost: %v", got)

@@ -130,6 +130,13 @@ func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	return lost
 }
 
+// AddReportedLost adds lost days that a run reports by its exit code.
+func (a *Account) AddReportedLost(days []schema.Date) {
+	a.ReportedLost = append(a.ReportedLost, days...)
+	slices.Sort(a.ReportedLost)
+	a.ReportedLost = slices.Compact(a.ReportedLost)
+}
+
 // CheckRows returns an error if the sums or the hash of the day differ from the sums or the hash in k. The hash is
 // compared only if isHashed is set, because older versions of the tables computed the hash in another way.
 func (k *Day) CheckRows(day *history.Day, isHashed bool) error {

@@ -29,7 +29,8 @@ type ledgerLine struct {
 	Refused *schema.RefusedRow `json:"refused_row,omitempty"`
 }
 
-// ReportedLost records that a run ended with the exit code for these lost days.
+// ReportedLost records that a run of an earlier store ended with the exit code for these lost days. Now such days are
+// part of the run's generation, see [Account.ReportedLost].
 type ReportedLost struct {
 	RunID string        `json:"run_id"`
 	Days  []schema.Date `json:"days"`

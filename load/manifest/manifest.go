@@ -109,8 +109,8 @@ type Account struct {
 	// UndescribedKeys and SettledUnclear are from earlier versions of the tables. They are ignored.
 	UndescribedKeys map[string]any `json:"undescribed_keys,omitempty"`
 	SettledUnclear  map[string]any `json:"settled_unclear,omitempty"`
-	// ReportedLost are the lost days that a run has reported by its exit code. Other lost days are reported by the next
-	// run.
+	// ReportedLost are the lost days that a run has reported by its exit code: the run of this generation or an earlier
+	// one. Other lost days are reported by the next run.
 	ReportedLost []schema.Date `json:"mourned_days,omitempty"`
 }
 

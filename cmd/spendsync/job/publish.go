@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/load"
 	"spendsync/load/manifest"
 	"spendsync/schema"
@@ -76,7 +77,11 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 				return slices.Contains(r.undecided, d)
 			})
 			r.preview, row = preview, r.publishedRow(preview)
-			return load.RunRecord{Run: row, Steps: r.steps}
+			record := load.RunRecord{Run: row, Steps: r.steps}
+			if row.ExitCode == exit.DayAtRisk {
+				record.ReportedLost = preview.NewlyLost
+			}
+			return record
 		},
 	})
 	return row, err

@@ -34,15 +34,8 @@ func (r *run) failed(cause error) *Result {
 	return res
 }
 
-// result returns the result of a run whose line is in the ledger. If the exit code has told the operator about lost
-// days, result records that in the ledger, so that the next run does not report them again.
+// result returns the result of a run whose line is in the ledger.
 func (r *run) result(row schema.Run) *Result {
-	if row.ExitCode == exit.DayAtRisk {
-		if err := r.s.store.RecordLost(row, r.preview.NewlyLost); err != nil {
-			r.s.Log.Warn("the report of lost days could not be written to the ledger; the next run repeats it",
-				"error", err)
-		}
-	}
 	res := &Result{
 		Quarantined: r.tidyQuarantine(row.Published),
 		Run:         row, Coverage: r.s.store.Account().Coverage(r.s.Account, r.s.Now()),
