@@ -215,8 +215,8 @@ func (c *statusCommand) print(w io.Writer, st *storeStatus) {
 	}
 	for address, generation := range st.Pushed {
 		if strings.HasPrefix(c.cfg.Bucket, address) && generation < st.Generation {
-			fmt.Fprintf(w, "\nBUCKET BEHIND  %s has generation %d: 'spendsync push' pushes this one, or names the "+
-				"obstacle\n", address, generation)
+			fmt.Fprintf(w, "\nNOT PUSHED  the last push of this store to %s was of generation %d: 'spendsync push' "+
+				"pushes this one, or names the obstacle\n", address, generation)
 		}
 	}
 	for _, s := range st.Accounts {
