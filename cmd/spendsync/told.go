@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
+	"spendsync/load/remote"
 	"spendsync/schema"
 )
 
@@ -69,6 +72,9 @@ func (t *told) end(ctx context.Context, code int, result *job.Result) {
 	var run notice.Run
 	if t.teller != nil {
 		run = t.run(ctx, code, result)
+		if t.runner.cfg.Bucket != "" && ctx.Err() == nil {
+			defer t.fromBucket(ctx)()
+		}
 	}
 	ctx, cancel := t.runner.lastCall(ctx)
 	defer cancel()
@@ -90,6 +96,49 @@ func (t *told) end(ctx context.Context, code int, result *job.Result) {
 		})
 	}
 	_ = g.Wait() // cannot fail: the functions return nil
+}
+
+// fromBucket fetches the state of the notices from the bucket if the data directory has none, so that a run in a new
+// folder continues from the last run. It returns a function that writes the new state to the bucket. If a run is killed
+// before that call, the next run in a new folder sends its notices again. If the state cannot be fetched, the function
+// writes nothing, because the new state may lack findings that are open in the bucket.
+func (t *told) fromBucket(ctx context.Context) (toBucket func()) {
+	note, dir := notice.StateOf(t.teller.Account), t.teller.Dir
+	object := notice.Folder + "/" + note
+	fetch := func(ctx context.Context, b *remote.Bucket) error {
+		text, err := b.ReadNote(ctx, object)
+		if err != nil || !json.Valid(text) { // also if there is none
+			return err
+		}
+		return notice.Write(durable.OS, dir, note, json.RawMessage(text))
+	}
+	write := func(ctx context.Context, b *remote.Bucket) error {
+		var text json.RawMessage
+		if err := notice.Read(durable.OS, dir, note, &text); err != nil || text == nil {
+			return err
+		}
+		return b.WriteNote(ctx, object, text)
+	}
+	if !durable.Exists(filepath.Join(dir, object)) && !t.withBucket(ctx, fetch) {
+		return func() {}
+	}
+	return func() { t.withBucket(ctx, write) }
+}
+
+// withBucket calls do with the bucket. It takes at most as long as [call.lastCall] allows, and reports whether do has
+// succeeded.
+func (t *told) withBucket(ctx context.Context, do func(context.Context, *remote.Bucket) error) bool {
+	ctx, cancel := t.runner.lastCall(ctx)
+	defer cancel()
+	b, err := t.runner.openBucket(t.runner.cfg.Bucket)
+	if err == nil {
+		err = do(ctx, b)
+	}
+	if err != nil {
+		t.log.Warn("the state of the notices is not in the bucket: a run in a new folder may send some again",
+			"error", cli.OneLine(err.Error()))
+	}
+	return err == nil
 }
 
 // run returns the findings of this run: findings about the run itself, and findings in the published generation.

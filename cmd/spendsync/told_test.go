@@ -133,13 +133,25 @@ func (b *inboxes) take() (all []string) {
 // receiver. No message, log or file shows a secret. A receiver that cannot be reached does not change an exit code.
 func TestNotices_OfRuns(t *testing.T) {
 	schematest.Long(t) // the tests of package notice cover when something is reported
+	t.Run("in one folder", func(t *testing.T) { testNotices(t, func(*world) {}) })
+	t.Run("in a new folder each time, from a bucket", func(t *testing.T) {
+		bucket := "file://" + filepath.Join(t.TempDir(), "bucket")
+		testNotices(t, func(w *world) {
+			w.dir = filepath.Join(t.TempDir(), "data")
+			w.env["DATA_DIR"], w.env["BUCKET"] = w.dir, bucket
+		})
+	})
+}
+
+// testNotices prepares each run by a call of move.
+func testNotices(t *testing.T, move func(w *world)) {
 	w := newWorld(t, small).withMarts()
 	b := &inboxes{status: http.StatusOK}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
 	w.env["NOTIFY_URL"], w.env["LOG_LEVEL"] = server.URL+"/?t=cAn4ry", "warn"
 	w.env["NOTIFY"] = "account,failed,settings"
-	w.env["API_KEY"], w.env["REPORT_PASSWORD"] = "adv_cAn4ryKey", "cAn4ryPass"
+	wrong := func() { w.env["API_KEY"], w.env["REPORT_PASSWORD"] = "adv_cAn4ryKey", "cAn4ryPass" }
 	right := func() { w.env["API_KEY"], w.env["REPORT_PASSWORD"] = adsim.DefaultKey, adsim.DefaultPassword }
 	for _, step := range []struct {
 		what string
@@ -147,7 +159,8 @@ func TestNotices_OfRuns(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"wrong credentials", func() {}, exit.Auth, []string{"account credentials begins"}},
+		{"all is well", right, exit.OK, nil},
+		{"wrong credentials", wrong, exit.Auth, []string{"account credentials begins"}},
 		{"still", func() {}, exit.Auth, nil},
 		{"right again", right, exit.OK, []string{"account credentials over"}},
 		{"nothing new", func() {}, exit.OK, nil},
@@ -166,6 +179,7 @@ func TestNotices_OfRuns(t *testing.T) {
 		{"none does", func() { w.env["YOUNG_DAYS"] = "3" }, exit.OK, []string{"failed 2 over"}},
 	} {
 		step.edit()
+		move(w)
 		code, stderr := w.stderr("sync")
 		got := b.take()
 		for i, g := range got { // the place of this finding is the time at which it was seen

@@ -10,14 +10,15 @@
 //	objects/B/H           Parquet files, ledgers and manifests by their SHA-256; B names the replaced pointer
 //	restore/B/H           stored replies by their SHA-256, which only a complete store needs
 //	pushed.json           the last pointer for which a push has done all its work
+//	notices/...           the state of each account's notices, of no generation; a sync in a new folder starts from it
 //	.staging/...          in a folder only: objects that are being written; each is renamed when it is complete
 //
 // What it promises:
 //
 //   - The pointer is written after everything that it names, and only over the pointer that it is based on: if two
 //     pushes run at once, one of them starts again. If the storage has no conditional writes, the push compares the
-//     pointer right before it writes, and warns that no other push must run. After the pointer, only the files below
-//     parquet/, index.html and pushed.json are overwritten.
+//     pointer right before it writes, and warns that no other push must run. Besides the pointer, only the files below
+//     parquet/ and notices/, index.html and pushed.json are overwritten.
 //   - All generations of the last day, and one for each day of the last week, stay readable.
 //   - A push that dies leaves the former pointer or the new one. The next push uses the objects that the dead push has
 //     left, and finishes its work. The first push of a day removes objects that no readable generation names.

@@ -204,6 +204,28 @@ func (e Entry) names() []string {
 	return names
 }
 
+// ReadNote returns an object that [Bucket.WriteNote] has written, or nil if there is none.
+func (b *Bucket) ReadNote(ctx context.Context, name string) ([]byte, error) {
+	text, _, err := b.read(ctx, name, maxSmall)
+	if errors.Is(err, errNotFound) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// WriteNote writes or replaces a small object that is not part of a generation. It writes nothing to a bucket without a
+// generation, which may be a share that is not mounted.
+func (b *Bucket) WriteNote(ctx context.Context, name string, text []byte) error {
+	pointer, err := b.readPointer(ctx)
+	if err != nil || pointer == nil {
+		return err
+	}
+	if err := b.put(ctx, name, textOf("application/json", text)); err != nil {
+		return err
+	}
+	return b.sync([]string{name})
+}
+
 // isReply reports whether a file is a stored reply, which readers do not need.
 func isReply(path string) bool { return strings.HasPrefix(path, "raw/") }
 

@@ -452,6 +452,34 @@ func TestPush_BeginsNothingWhereAllIsGone(t *testing.T) {
 	})
 }
 
+// TestBucket_Notes: a note is kept beside a generation and survives pushes. A bucket without a generation stays empty.
+func TestBucket_Notes(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s := newStore(t)
+		wantNote := func(want string) {
+			t.Helper()
+			if text, err := p.open().ReadNote(t.Context(), "notices/a.json"); err != nil || string(text) != want {
+				t.Errorf("%q, %v, want %q", text, err, want)
+			}
+		}
+		for _, text := range []string{"one", "two", "three"} {
+			if err := p.open().WriteNote(t.Context(), "notices/a.json", []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			if text == "one" {
+				wantNote("")
+			} else {
+				wantNote(text)
+			}
+			s.now = s.now.Add(24 * time.Hour) // the first push of a day removes objects that nothing names
+			s.publish(100)
+			p.mustPush(s)
+		}
+		wantNote("three")
+		p.check(s.published())
+	})
+}
+
 // TestPush_WithoutPage: a page that cannot be made is reported, and the push succeeds.
 func TestPush_WithoutPage(t *testing.T) {
 	p, s := newFolder(t), newStore(t)

@@ -11,7 +11,7 @@ import (
 
 // Folder is a folder in the data directory. It has files that are not part of a generation: the notices of each
 // account, the time of the last verified backup, and the buckets to which a push has copied the store. If the folder is
-// deleted, all current findings are reported again.
+// deleted, all current findings are reported again, unless a bucket has the notices, too.
 const Folder = "notices"
 
 // Verified is the file with the time of the last verified backup. Pushed is the file with the last generation that was
@@ -20,6 +20,9 @@ const (
 	Verified = "backup.json"
 	Pushed   = "pushed.json"
 )
+
+// StateOf returns the name of the file with the state of an account's notices.
+func StateOf(account string) string { return "account=" + account + ".json" }
 
 // maxNote is larger than any file in [Folder]. The largest has up to 500 messages of a few hundred bytes for each
 // receiver.

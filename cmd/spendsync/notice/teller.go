@@ -41,7 +41,7 @@ func (t *Teller) Tell(ctx context.Context, r Run) (err error) {
 	}
 	defer func() { err = errors.Join(err, unlock.Close()) }()
 	r.Account = t.Account
-	note := "account=" + t.Account + ".json"
+	note := StateOf(t.Account)
 	var was state
 	// If the stored state is damaged, begin with an empty one: findings are then reported twice, which is better than
 	// never.
