@@ -6,7 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io/fs"
-	"maps"
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -71,6 +71,8 @@ func (q Query) WithConditions(given map[string]string) string {
 // Threshold is a constant that answers depend on and that users can set.
 type Threshold struct {
 	Name, Value   string
+	Low, High     string // the smallest and the largest value with which the models work
+	IsWhole       bool   // whether the value must be a whole number
 	Unit, Meaning string
 }
 
@@ -78,24 +80,17 @@ type Threshold struct {
 func Asks() []Query { return read("asks", "") }
 
 // Views returns the models and macros of a warehouse. Each one comes after the models and macros that it reads. The
-// given values replace the defaults of [Thresholds]; an unknown name, or a value that is not a number, is an error.
-func Views(values map[string]string) ([]Query, error) {
-	t, err := thresholds(values)
-	if err != nil {
-		return nil, err
-	}
+// given values, which [ParseThresholds] has checked, replace the defaults of [Thresholds].
+func Views(values map[string]string) []Query {
+	t := thresholds(values)
 	all := slices.Clone(ordered())
 	all[slices.IndexFunc(all, func(q Query) bool { return q.Schema == t.Schema && q.Name == t.Name })] = t
-	return all, nil
+	return all
 }
 
 // ordered returns all models and macros in the order of Views, with the default thresholds.
 var ordered = sync.OnceValue(func() []Query {
-	t, err := thresholds(nil)
-	if err != nil {
-		panic(err) // impossible: only values that the user sets can be refused
-	}
-	all := inOrder(append(written(), t))
+	all := inOrder(append(written(), thresholds(nil)))
 	moving := map[string]bool{}
 	for i, q := range all {
 		name := q.Schema + "." + q.Name
@@ -158,31 +153,55 @@ func Find(name string) (Query, error) {
 func Thresholds() []Threshold {
 	var all []Threshold
 	for _, r := range readCSV("thresholds.csv") {
-		all = append(all, Threshold{Name: r[0], Value: r[1], Unit: r[2], Meaning: r[3]})
+		all = append(all, Threshold{Name: r[0], Value: r[1], Low: r[2], High: r[3], IsWhole: r[4] == "yes",
+			Unit: r[5], Meaning: r[6]})
 	}
 	return all
 }
 
+// ParseThresholds parses other values of thresholds, NAME=NUMBER with commas between. The error names the threshold and
+// the values that it may have.
+func ParseThresholds(text string) (map[string]string, error) {
+	values, all := map[string]string{}, Thresholds()
+	for item := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(item, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		at := slices.IndexFunc(all, func(t Threshold) bool { return t.Name == name })
+		switch {
+		case text == "":
+			return nil, nil
+		case !ok:
+			return nil, fmt.Errorf("%q is not of the form NAME=NUMBER", item)
+		case at < 0:
+			var names []string
+			for _, t := range all {
+				names = append(names, t.Name)
+			}
+			return nil, fmt.Errorf("there is no threshold %q; there are %s", name, strings.Join(names, ", "))
+		case values[name] != "":
+			return nil, fmt.Errorf("%s is set twice", name)
+		case !all[at].allows(value):
+			return nil, fmt.Errorf("%s=%q: must be a %snumber from %s to %s, for example %s", name, value,
+				map[bool]string{true: "whole "}[all[at].IsWhole], all[at].Low, all[at].High, all[at].Value)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+func (t Threshold) allows(value string) bool {
+	low, _ := strconv.ParseFloat(t.Low, 64)
+	high, _ := strconv.ParseFloat(t.High, 64)
+	v, _ := strconv.ParseFloat(value, 64)
+	return number.MatchString(value) && low <= v && v <= high && (!t.IsWhole || v == math.Trunc(v))
+}
+
 // thresholds returns the model int.threshold. The given values replace the defaults.
-func thresholds(values map[string]string) (Query, error) {
-	names := map[string]bool{}
+func thresholds(values map[string]string) Query {
 	var rows []string
 	for _, t := range Thresholds() {
-		names[t.Name] = true
-		v := t.Value
-		if set, ok := values[t.Name]; ok {
-			if !number.MatchString(set) {
-				return Query{}, fmt.Errorf("threshold %s=%q is not a number such as %s", t.Name, set, t.Value)
-			}
-			v = set
-		}
-		rows = append(rows, fmt.Sprintf("(%s, %s, %s, %s)", quote(t.Name), v, quote(t.Unit), quote(t.Meaning)))
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !names[name] {
-			return Query{}, fmt.Errorf("there is no threshold %q; there are %s", name,
-				strings.Join(slices.Sorted(maps.Keys(names)), ", "))
-		}
+		value := cmp.Or(values[t.Name], t.Value)
+		rows = append(rows, fmt.Sprintf("(%s, %s, %s, %s)", quote(t.Name), value, quote(t.Unit), quote(t.Meaning)))
 	}
 	return Query{
 		Schema: "int", Name: "threshold",
@@ -194,7 +213,7 @@ func thresholds(values map[string]string) (Query, error) {
 		},
 		SQL: "SELECT t.name, t.value::DOUBLE AS value, t.unit, t.meaning\nFROM (VALUES\n  " +
 			strings.Join(rows, ",\n  ") + "\n) AS t(name, value, unit, meaning)",
-	}, nil
+	}
 }
 
 // examples returns the model int.example: the ready questions with the defaults of their parameters, and the questions

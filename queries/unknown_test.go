@@ -44,10 +44,7 @@ func TestViews_NeverMakeASmallerNumberOfAnUnknownOne(t *testing.T) {
 func (w *warehouse) measures(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	views, err := queries.Views(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	views := queries.Views(nil)
 	for _, v := range views {
 		if v.Parameters != "" || v.Schema != "mart" {
 			continue

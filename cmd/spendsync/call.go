@@ -137,10 +137,11 @@ func (c *call) loadOptions() load.Options {
 
 // views returns the queries that every warehouse contains as views or tables.
 func (c *call) views() []duck.View {
-	asked, err := queries.Views(c.cfg.Thresholds)
+	values, err := queries.ParseThresholds(c.cfg.Thresholds)
 	if err != nil {
 		panic(err) // the configuration was checked
 	}
+	asked := queries.Views(values)
 	if c.only != nil {
 		asked = c.only(asked)
 	}

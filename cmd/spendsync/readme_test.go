@@ -56,10 +56,7 @@ func TestManuals_NameEverything(t *testing.T) {
 	for _, table := range schema.Tables {
 		want["queries/README.md"] = append(want["queries/README.md"], "`"+table.FullName()+"`")
 	}
-	views, err := queries.Views(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	views := queries.Views(nil)
 	for _, v := range views {
 		if v.Schema == "int" { // working tables are not documented for readers
 			continue

@@ -63,10 +63,7 @@ func NewQuestions(ctx context.Context, named ...string) (*Questions, error) {
 			d.IsWeekend, d.StartsAt, d.EndsAt, d.Hours))
 	}
 	q.exec(ctx, "INSERT INTO main.calendar VALUES "+strings.Join(days, ", "))
-	views, err := queries.Views(nil)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
+	views := queries.Views(nil)
 	q.answers = under(views, named)
 	for _, v := range views {
 		kind, body := "VIEW", "AS "

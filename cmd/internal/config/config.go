@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sethvargo/go-envconfig"
 
@@ -50,8 +51,8 @@ type Config struct {
 
 	ServiceFile string `env:"SERVICE_FILE" from:"none"`
 
-	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
-	Payouts    []string          `env:"PAYOUTS" from:"none"`
+	Thresholds string   `env:"THRESHOLDS"` // see [queries.ParseThresholds]
+	Payouts    []string `env:"PAYOUTS" from:"none"`
 	// TrackerColumns names the columns of a tracker's export files; package payouts parses it.
 	TrackerColumns string `env:"TRACKER_COLUMNS" from:"the headings day, campaign, source, clicks, revenue, ..."`
 
@@ -152,13 +153,13 @@ func (c *Config) check() error {
 	case !schema.AccountName.MatchString(c.Account):
 		return exit.Usagef("%sACCOUNT=%q: use lower-case letters, digits, _ and -, at most 40, for example acme",
 			Prefix, c.Account)
-	case strings.ContainsRune(c.DataDir, 0):
-		return exit.Usagef("%sDATA_DIR holds a NUL", Prefix)
+	case strings.ContainsRune(c.DataDir, 0), !utf8.ValidString(c.DataDir):
+		return exit.Usagef("%sDATA_DIR=%q holds a NUL, or is not UTF-8", Prefix, c.DataDir)
 	case strings.ContainsAny(c.DataDir, "?*["):
 		return exit.Usagef("%sDATA_DIR=%s holds a ?, * or [, which DuckDB does not take as part of a name; choose "+
 			"another folder, or rename it", Prefix, c.DataDir)
 	}
-	if _, err := queries.Views(c.Thresholds); err != nil {
+	if _, err := queries.ParseThresholds(c.Thresholds); err != nil {
 		return exit.Usagef("%sTHRESHOLDS: %v", Prefix, err)
 	}
 	if c.MetricsFile != "" {
