@@ -21,9 +21,8 @@ import (
 
 // The defaults of Options, and bounds that are not options.
 const (
-	defaultTimeout     = 60 * time.Second
-	defaultRetryBudget = 10 * time.Minute
-	defaultUserAgent   = "spendsync"
+	defaultTimeout   = 60 * time.Second
+	defaultUserAgent = "spendsync"
 
 	maxErrorBody = 64 << 10
 )
@@ -52,7 +51,7 @@ type Options struct {
 	// RetryBudget is how long all requests of the client together may wait for a service that fails. If a request is
 	// answered at a later attempt, the budget is full again. Once the budget is used up, failed requests are not
 	// repeated.
-	RetryBudget time.Duration // 0: ten minutes
+	RetryBudget time.Duration
 	// PerMinute is the largest number of requests in any 60 seconds, retries included.
 	PerMinute int // 0: no limit
 	// MaxBody bounds a reply in decompressed bytes. All replies being read share 64 MiB.
@@ -121,7 +120,7 @@ func NewClient(o Options) (*Client, error) {
 		name:      o.Name,
 		base:      base,
 		setting:   o.TimeoutName,
-		budget:    cmp.Or(o.RetryBudget, defaultRetryBudget),
+		budget:    o.RetryBudget,
 		maxBody:   cmp.Or(o.MaxBody, defaultMaxBody),
 		userAgent: cmp.Or(o.UserAgent, defaultUserAgent),
 		service:   o.Service,
@@ -180,10 +179,9 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	if strings.TrimSpace(raw) != raw {
 		return nil, errors.New("the base URL begins or ends with a space or a line break")
 	}
-	u, err := url.Parse(raw)
+	u, err := outbound.ParseURL(raw)
 	if err != nil {
-		// The cause is left out: it quotes the URL, which may contain a password.
-		return nil, errors.New("the base URL cannot be parsed; its form is https://host/path")
+		return nil, fmt.Errorf("the base URL %w; its form is https://host/path", err)
 	}
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":

@@ -33,6 +33,8 @@ func TestNewClient_RefusesUnsafeAddresses(t *testing.T) {
 		"no-scheme":          {"report.test/api", false, "not of the form"},
 		"no-host":            {"https:///api", false, "not of the form"},
 		"empty":              {"", false, "not of the form"},
+		"port":               {"https://report.test:65536", false, "has a port that is not one of 1 to 65535"},
+		"port/0":             {"https://report.test:0", false, "has a port"},
 		"unparsable":         {"https://ann:open-sesame@report.test:port", false, "cannot be parsed"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func answerWith(status int, body string, headers ...string) (*http.Response, err
 func newTestClient(t *testing.T, rt http.RoundTripper, more ...func(*Options)) *Client {
 	t.Helper()
 	o := Options{
-		BaseURL: "https://report.test", Transport: rt,
+		BaseURL: "https://report.test", Transport: rt, RetryBudget: 10 * time.Minute,
 		Authorize: func(r *http.Request) { r.SetBasicAuth("ann", "open-sesame") },
 	}
 	for _, m := range more {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -20,8 +21,13 @@ import (
 	"spendsync/load/remote"
 )
 
-// openBucket opens a bucket by its URL. Without a URL it opens the configured bucket.
-func (c *call) openBucket(url string) (*remote.Bucket, error) {
+// openBucket opens a bucket by its URL. If that is the configured bucket, errors name the variable.
+func (c *call) openBucket(url string) (b *remote.Bucket, err error) {
+	defer func() {
+		if err != nil && url != "" && url == c.cfg.Bucket {
+			err = fmt.Errorf("%sBUCKET: %w", config.Prefix, err)
+		}
+	}()
 	if url == "" {
 		return nil, exit.Usagef("which bucket? Give its URL, such as s3://bucket/prefix, or set %sBUCKET",
 			config.Prefix)
@@ -32,7 +38,7 @@ func (c *call) openBucket(url string) (*remote.Bucket, error) {
 	}
 	o := c.bucket
 	o.AllowHTTP = c.cfg.AllowHTTP
-	b, err := remote.Open(url, o)
+	b, err = remote.Open(url, o)
 	return b, bucketErr(err)
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -183,6 +184,19 @@ func follows(from, to *url.URL) bool {
 	}
 	return from.Scheme == to.Scheme && port(from) == port(to) ||
 		from.Scheme == "http" && to.Scheme == "https" && port(from) == "80" && port(to) == "443"
+}
+
+// ParseURL parses a URL, and refuses one whose port cannot exist. The error does not quote the URL, which may contain a
+// secret.
+func ParseURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, errors.New("cannot be parsed")
+	}
+	if n, err := strconv.ParseUint(cmp.Or(u.Port(), "1"), 10, 16); err != nil || n == 0 {
+		return nil, errors.New("has a port that is not one of 1 to 65535")
+	}
+	return u, nil
 }
 
 func port(u *url.URL) string {

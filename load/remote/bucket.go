@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"spendsync/extract/outbound"
 	"spendsync/load"
 	"spendsync/load/durable"
 )
@@ -98,13 +98,15 @@ const Forms = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or file:///FOLDER"
 // Open opens an address of one of the [Forms]. An s3:// address may have the options endpoint, use_path_style, sse and
 // sse_key, and a gs:// address the option endpoint. Open sends no request.
 func Open(address string, o Options) (*Bucket, error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil, fmt.Errorf("%w: it cannot be parsed", ErrAddress) // the cause could contain a secret
-	}
-	if u.User != nil {
+	u, err := outbound.ParseURL(address)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: it %w", ErrAddress, err)
+	case u.User != nil:
 		return nil, fmt.Errorf("%w: it holds a user or a password; credentials are those of the variables",
 			ErrAddress)
+	case strings.Contains(address, "#"):
+		return nil, fmt.Errorf("%w: it holds a #; as part of a name write it as %%23", ErrAddress)
 	}
 	prefix := strings.Trim(u.Path, "/")
 	shown := u.Scheme + "://" + u.Host
@@ -115,7 +117,8 @@ func Open(address string, o Options) (*Bucket, error) {
 	switch {
 	case (u.Scheme == "s3" || u.Scheme == "gs") && u.Host != "":
 		b.storage, err = openS3(u, shown, prefix, o, b.traffic)
-	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path) && u.RawQuery == "":
+	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path) && u.RawQuery == "" &&
+		filepath.Clean(u.Path) != "/": // a push would fill the root of the machine
 		b.storage = &folder{filepath.Clean(u.Path), shown}
 	default:
 		err = fmt.Errorf("%w: it is %s, not %s", ErrAddress, Forms, shown)

@@ -289,7 +289,8 @@ func TestWatch_FollowsThePointer(t *testing.T) {
 // TestOpen_RefusesAddresses: the error for an invalid address lists the valid forms.
 func TestOpen_RefusesAddresses(t *testing.T) {
 	for _, address := range []string{"", "s3://", "gs://", "azblob://", "gs://b/x?secret=x",
-		"gs://b/x?endpoint=http://storage.example.com", "azblob://b/x",
+		"gs://b/x?endpoint=http://storage.example.com", "azblob://b/x", "file:///", "file:///..",
+		"file:///x#y", "s3://b/x#y", "s3://b?endpoint=https://h:99999",
 		"https://b/x", "file://host/x", "file:///x?y=1", "/x",
 		"s3://b?use_path_style=maybe", "s3://b?secret=x", "s3://a:b@c/d", "s3://%zz"} {
 		if _, err := Open(address, Options{}); !errors.Is(err, ErrAddress) {

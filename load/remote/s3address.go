@@ -27,7 +27,7 @@ func (s *s3) server(q url.Values, o Options) (*url.URL, error) {
 		}
 	}
 	s.endpoint = by
-	at, err := url.Parse(set)
+	at, err := outbound.ParseURL(set)
 	switch {
 	case err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http":
 		return nil, fmt.Errorf("%w: %s is not https://HOST", ErrAddress, by)

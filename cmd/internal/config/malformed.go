@@ -2,12 +2,14 @@ package config
 
 import (
 	"fmt"
-	"net/url"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"spendsync/extract/outbound"
 )
 
 // form is the syntax of one variable's values. Config.check makes the checks that need more than the syntax.
@@ -21,11 +23,12 @@ var forms = map[string]form{
 	"REREAD_AFTER":        duration(0, "20h"),
 	"PAGE_SIZE":           whole(1, 10000),
 	"REQUESTS_PER_MINUTE": whole(1, 120),
-	"HTTP_TIMEOUT":        duration(1, "60s"),
+	"HTTP_TIMEOUT":        duration(time.Millisecond, "60s"),
 	"RETRY_BUDGET":        duration(0, "10m"),
 	"LOCK_WAIT":           duration(0, "5m"),
-	"DUCKDB_MEMORY": {regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`).MatchString,
-		"must be a size, for example 512MiB"},
+	"DUCKDB_MEMORY":       {fitsMemory, "must be a size from 64MiB to 1024TiB, for example 512MiB"},
+	"PAYOUTS": {func(s string) bool { return !slices.Contains(strings.Split(strings.ReplaceAll(s, " ", ""), ","), "") },
+		"must be names of files with commas between, for example payouts.csv,exports/*.csv"},
 	"LOG_FORMAT": oneOf("text", "json"),
 	"LOG_LEVEL":  oneOf("debug", "info", "warn", "error"),
 	"ALLOW_HTTP": {func(s string) bool { _, err := strconv.ParseBool(s); return err == nil }, "must be true or false"},
@@ -42,7 +45,20 @@ func duration(least time.Duration, example string) form {
 	return form{func(s string) bool {
 		d, err := time.ParseDuration(s)
 		return err == nil && d >= least
-	}, "must be a number with its unit (s, m or h), not negative, for example " + example}
+	}, fmt.Sprintf("must be a number with its unit (s, m or h), at least %v, for example %s", least, example)}
+}
+
+var size = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([KMGT])i?B$`)
+
+// fitsMemory reports whether a text is an amount of memory with which DuckDB works.
+func fitsMemory(s string) bool {
+	found := size.FindStringSubmatch(s)
+	if found == nil {
+		return false
+	}
+	n, _ := strconv.ParseFloat(found[1], 64)
+	mebibytes := n * math.Pow(1024, float64(strings.Index("KMGT", found[2])-1))
+	return mebibytes >= 64 && mebibytes <= 1<<30
 }
 
 func oneOf(texts ...string) form {
@@ -84,7 +100,7 @@ func wrongProxies(environ []string) (wrong []string) {
 		if !strings.Contains(value, "://") { // as the standard library does
 			value = "http://" + value
 		}
-		u, err := url.Parse(value)
+		u, err := outbound.ParseURL(value)
 		if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
 			wrong = append(wrong, name+" is not of the form http://user:password@host:port; in the user and the "+
 				"password write % as %25, @ as %40 and a blank as %20")

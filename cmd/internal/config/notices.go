@@ -31,7 +31,7 @@ func (c *Config) address(name string, value Secret) (*url.URL, error) {
 
 // Address parses the address of a server. It returns nil if the text is not an http or https URL with a host.
 func Address(raw string) *url.URL {
-	u, err := url.Parse(raw)
+	u, err := outbound.ParseURL(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return nil
 	}
@@ -141,9 +141,9 @@ var (
 // receiver parses one address, and also returns the chats or mailboxes that the address names. For an invalid address
 // it returns the reason. The reason does not quote the address, which may contain a secret.
 func receiver(address string) (r Receiver, to []string, why string) {
-	u, err := url.Parse(address)
+	u, err := outbound.ParseURL(address)
 	if err != nil {
-		return r, nil, "cannot be parsed"
+		return r, nil, err.Error()
 	}
 	form, scheme, isNamed := strings.Cut(u.Scheme, "+")
 	if !isNamed {

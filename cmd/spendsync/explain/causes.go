@@ -178,6 +178,8 @@ var causes = []cause{
 		"{text}", do: "give the user access to it, or name another folder{in folder}"},
 	{is: errno("Not a directory", syscall.ENOTDIR), happened: "{folder} is or contains a file, not a folder: {text}",
 		safe: unchanged, do: "name a folder{in folder}"},
+	{is: errno("File name too long", syscall.ENAMETOOLONG), happened: "the name of {folder} is too long: {text}",
+		safe: unchanged, do: "name another folder{in folder}"},
 	{is: errno("mkdir ", syscall.ENOENT), happened: "{folder} names a folder that cannot be made: {text}",
 		safe: unchanged, do: "create the folder that it is in, or correct {folder}"},
 	{is: errno("Input/output error", syscall.EIO), happened: "the volume has an I/O error: {text}",
