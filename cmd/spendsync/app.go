@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"spendsync/cmd/internal/cli"
 	"spendsync/cmd/internal/config"
@@ -177,14 +178,23 @@ func completeNames(all func() []string) cobra.CompletionFunc {
 // flagName matches a flag in a usage text.
 var flagName = regexp.MustCompile(`--[a-z][a-z-]+`)
 
-// begins prepares a command and its subcommands: a command without its own rule for arguments accepts none, and each
-// command records its name in the app when it runs.
+// begins prepares a command and its subcommands: a command without its own rule for arguments accepts none. When a
+// command runs, it refuses empty values of flags, and records its name in the app.
 func (a *app) begins(cmd *cobra.Command) {
 	if cmd.Args == nil && cmd.HasParent() {
 		cmd.Args, cmd.ValidArgsFunction = noArguments, cobra.NoFileCompletions
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			var empty error // for example of an unset variable of a shell script
+			cmd.Flags().Visit(func(f *pflag.Flag) {
+				if f.Value.String() == "" {
+					empty = exit.Usagef("--%s is empty", f.Name)
+				}
+			})
+			if empty != nil {
+				return empty
+			}
 			a.command = cmd.Name()
 			return run(cmd, args)
 		}

@@ -45,10 +45,10 @@ var docs = map[string]string{
 		"TSV, a workbook (.xlsx) or Parquet: a,b or exports/*.csv",
 	"TRACKER_COLUMNS": "columns of a tracker's export, NAME=HEADING with commas between: day=Date,campaign=Sub 1," +
 		"source=Sub 2,clicks=Visits,refused=Rejected,refused=Cancelled,revenue=\"Revenue, $\". NAME is day, " +
-		"campaign, source, state, clicks, conversions, approved, held, refused, revenue or currency; counts and " +
-		"revenue may be declared several times, and are added up. A heading with a comma is in double quotes, a " +
-		"quote in it is doubled. Also encoding=windows-1251, decimal=point, decimal=comma, dates=DD/MM/YYYY, " +
-		"dates=MM/DD/YYYY, where the export leaves it open",
+		"campaign, source, state, clicks, conversions, approved, held, refused, revenue, currency or incomplete " +
+		"(true: rows are missing); counts and revenue may be declared several times, and are added up. A heading " +
+		"with a comma is in double quotes, a quote in it is doubled. Also encoding=windows-1251, decimal=point, " +
+		"decimal=comma, dates=DD/MM/YYYY, dates=MM/DD/YYYY, where the export leaves it open",
 	"METRICS_FILE":    "file for Prometheus' textfile collector, written at the end of every run; one an account",
 	"PUSHGATEWAY_URL": "Prometheus Pushgateway that every run reports its end to; may hold user:password@",
 	"HEARTBEAT_URL":   "every run reports to URL/start, then to URL (exit 0) or URL/CODE, as to healthchecks",

@@ -65,7 +65,7 @@ func (c *controlTotals) check(ctx context.Context, day schema.Date, read *dayRea
 		read.Control, read.noSum = schema.ControlNone, cmp.Or(totals.Why, "the day was not asked for")
 		return nil
 	}
-	if read.matches(store, day, sum, totals.Decimals) && (stored == nil || !read.losesMost(stored)) {
+	if read.matches(store, day, sum, totals.Decimals) && (stored == nil || read.lessThanHalf(stored) == "") {
 		return nil
 	}
 	return c.checkAlone(ctx, day, read, totals.Decimals)

@@ -308,7 +308,7 @@ func (j *judgement) report() {
 			cure = "if one of " + someOf("unknown key", extra) + " holds a value, name the key in a line of " +
 				"SPENDSYNC_SERVICE_FILE, or report it"
 		}
-		find("missing", missing[n], "%s missing from %s of %s; the last known values stand, which may be old: %s",
-			strings.Join(missing[n], ", "), share, entities, cure)
+		find("missing", missing[n], "%s missing or not usable in %s of %s; the last known values stand, which may "+
+			"be old: %s", strings.Join(missing[n], ", "), share, entities, cure)
 	}
 }

@@ -104,21 +104,28 @@ func (read *dayRead) mayReplace(with comparison) (waiting string, err error) {
 	case refused > 0 && stored.Refused == 0 && stored.WasOver(with.day):
 		return "", fmt.Errorf("%s cannot be stored, and the day that is proven stands; the first: %w",
 			cli.Count(refused, "row"), read.First)
-	case !read.losesMost(stored) || read.Control == schema.ControlMatched:
+	}
+	less := read.lessThanHalf(stored)
+	if less == "" || read.Control == schema.ControlMatched {
 		return "", nil
 	}
 	if waiting = read.day.KeyHash(); waiting == with.waiting {
 		return "", nil
 	}
-	return waiting, read.unproven(with, fmt.Sprintf("%d rows and %s US dollars are less than half of the %d rows and "+
-		"%s that are stored; they take their place if the next run reads the same",
-		read.sums.Rows, read.sums.Spend, stored.Sums.Rows, stored.Sums.Spend))
+	return waiting, read.unproven(with, less+"; they take their place if the next run reads the same")
 }
 
-// losesMost reports whether a read has less than half of the stored rows or of their spend.
-func (read *dayRead) losesMost(stored *manifest.Day) bool {
+// lessThanHalf describes what of a read is less than half of what is stored, its rows or else its spend. If neither is,
+// it returns "".
+func (read *dayRead) lessThanHalf(stored *manifest.Day) string {
 	rows, was := read.sums.Rows+read.DayRows.Refused, stored.Sums
-	return rows*2 < was.Rows || was.Spend > 0 && read.sums.Spend*2 < was.Spend
+	switch {
+	case rows*2 < was.Rows:
+		return fmt.Sprintf("%d rows are less than half of the %d rows that are stored", rows, was.Rows)
+	case was.Spend > 0 && read.sums.Spend*2 < was.Spend:
+		return fmt.Sprintf("%s US dollars are less than half of the %s that are stored", read.sums.Spend, was.Spend)
+	}
+	return ""
 }
 
 // unproven returns the error for a read that does not prove the day, with the reason and with everything that made a

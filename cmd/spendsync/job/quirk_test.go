@@ -66,7 +66,7 @@ var quirkCases = []quirkCase{
 	// Fields of a campaign.
 	{quirk: "bid-renamed", unknown: "the bid",
 		exits: [2]int{4, 4}, settings: "default_bid",
-		says: []string{"default_bid missing from most"}},
+		says: []string{"default_bid missing or not usable in most"}},
 	{quirk: "limit-null", settings: "daily_spend_limit"},
 	{quirk: "status-other-words", exits: [2]int{4, 4}, unknown: "which of the known states the word stands for",
 		settings: "status", says: []string{"not a word that the description names"}},
@@ -74,7 +74,7 @@ var quirkCases = []quirkCase{
 	// Source settings.
 	{quirk: "bids-missing", unknown: "the bids per source",
 		exits: [2]int{4, 4}, settings: "rules",
-		says: []string{"bid_overrides missing from most"}},
+		says: []string{"bid_overrides missing or not usable in most"}},
 
 	// The three reads of the account.
 	{quirk: "me-unreadable"}, // no account is pinned; the log reports that
@@ -82,7 +82,7 @@ var quirkCases = []quirkCase{
 	{quirk: "limits-404", unknown: "the budgets",
 		exits: [2]int{4, 4}},
 	{quirk: "balance-renamed", unknown: "the balance",
-		exits: [2]int{4, 4}, says: []string{"account: balance missing from most"}},
+		exits: [2]int{4, 4}, says: []string{"account: balance missing or not usable in most"}},
 	{quirk: "auto-funding-off"},
 
 	// IDs.

@@ -159,7 +159,7 @@ func TestShortList_RepliesAsShortAsTheEntries(t *testing.T) {
 	}}
 	asked := map[string]int{}
 	for range 3 {
-		one := w.requestedCreatives(exit.Partial, "creative: title missing from most of 8 reads",
+		one := w.requestedCreatives(exit.Partial, "creative: title missing or not usable in most of 8 reads",
 			"only the service can show the values")
 		if len(one) != 8 {
 			t.Errorf("requested: %v", one)

@@ -44,17 +44,17 @@ func parseDeclaration(text string) (declaration, error) {
 				`for example revenue="Revenue, $"`, Variable, text)
 		}
 		text = text[len(is[0]):]
+		item := strings.TrimSpace(strings.TrimSuffix(is[0], ","))
 		name, value := strings.ToLower(is[1]), squash(strings.ReplaceAll(is[2], `""`, `"`)+is[3])
 		allowed := settings[name]
 		_, unknown := htmlindex.Get(value)
 		switch {
 		case value == "" || kinds[name] == "" && (allowed == nil || !allowed.MatchString(value)),
 			name == "encoding" && unknown != nil:
-			return nil, fmt.Errorf("%s: %s=%s: not one of %s, encoding=windows-1251, decimal=point, decimal=comma, "+
-				"dates=MM/DD/YYYY, dates=DD/MM/YYYY with a heading", Variable, name, value, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%s: %s: not one of %s, encoding=windows-1251, decimal=point, decimal=comma, "+
+				"dates=MM/DD/YYYY, dates=DD/MM/YYYY with a heading", Variable, item, strings.Join(names, ", "))
 		case d[name] != nil && (allowed != nil || kinds[name] == "text"):
-			return nil, fmt.Errorf("%s: %s=%s: declared twice; only counts and revenue are added up", Variable, name,
-				value)
+			return nil, fmt.Errorf("%s: %s: declared twice; only counts and revenue are added up", Variable, item)
 		}
 		d[name] = append(d[name], value)
 	}

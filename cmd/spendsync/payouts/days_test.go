@@ -49,13 +49,13 @@ func TestRead_TakesBothLayoutsOfAnExport(t *testing.T) {
 func TestRead_NamesWhatIsWrongWithADeclaration(t *testing.T) {
 	for columns, want := range map[string]string{
 		"day=Day,revenue=Revenue, $":       "$: not of the form NAME=HEADING",
-		"day=Day,revenu=Revenue":           "revenu=revenue: not one of day, campaign",
-		"day=Day,day=Date":                 "day=date: declared twice",
+		"day=Day,revenu=Revenue":           "revenu=Revenue: not one of day, campaign",
+		"day=Day,day=Date":                 "day=Date: declared twice",
 		"encoding=klingon":                 "encoding=klingon: not one of",
 		"decimal=semicolon":                "decimal=semicolon: not one of",
 		"day=":                             "day=: not one of",
 		`day="Day,campaign=Campaign`:       "not of the form NAME=HEADING",
-		"dates=YYYY/DD/MM,campaign=Custom": "dates=yyyy/dd/mm: not one of",
+		"dates=YYYY/DD/MM,campaign=Custom": "dates=YYYY/DD/MM: not one of",
 	} {
 		if _, err := Read(t.Context(), Options{Columns: columns, TempDir: t.TempDir()}); err == nil ||
 			!strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), Variable) {
