@@ -83,7 +83,7 @@ func (r *reader) spool(ctx context.Context, c *content, tables []eachRecord, lim
 			for i, cell := range cells {
 				cells[i] = strings.ReplaceAll(strings.TrimFunc(cell, isBlank), "\x1f", " ")
 			}
-			text := strings.Join(cells, "\x1f")
+			text := strings.ReplaceAll(strings.Join(cells, "\x1f"), "\r", "\n") // DuckDB wants line ends of one kind
 			switch {
 			case line > limit || len(text) > maxRecord && limit == firstLines: // perhaps of a wrong separator
 				return io.EOF
@@ -101,5 +101,6 @@ func (r *reader) spool(ctx context.Context, c *content, tables []eachRecord, lim
 	return errors.Join(err, w.Error(), out.Close())
 }
 
-// isBlank reports whether a character is trimmed at both ends of a cell: a blank, a line end or a byte order mark.
-func isBlank(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }
+// isBlank reports whether a character is trimmed at both ends of a cell: a blank or a byte order mark. A line feed stays,
+// for only a quoted cell has one.
+func isBlank(c rune) bool { return c != '\n' && unicode.IsSpace(c) || c == '\ufeff' }

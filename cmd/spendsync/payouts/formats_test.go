@@ -262,6 +262,8 @@ var samples = map[string]sample{
 	"other/a quoted day in each of many lines": {content: "date,name,campaign_id,source_id,revenue\n" + strings.Repeat(
 		`"other","`+strings.Repeat("x", 1<<10)+"\",0,0,0\n", 5<<10) + `"2026-11-25","",C2000000004,S1004,0.5` + "\n",
 		rows: "2026-11-25|C2000000004|S1004||||||0.50"},
+	"misfits/a line end of old Macs in a line": {content: head + good + "2026-11-24,C2000000004,S1004,1,2,3,a\rb\n",
+		finding: "line 3: it has more values than the 6 columns"},
 	"misfits/an amount that became a day":   {content: "day.xlsx", finding: `column "revenue": "4 Dec" is not an`},
 	"misfits/an amount that became a share": {content: "share.xlsx", finding: `column "revenue": "24030%" is not`},
 	"misfits/a rounded amount":              {content: "rounded.xlsx", rows: aRow},

@@ -35,8 +35,7 @@ WITH names AS (
         WHEN regexp_full_match(text, '\x1f*[^\x1f]+(\x1f+[^\x1f]+)?\x1f*')
                 AND note(squash(translate(text, chr(30) || chr(31), '  '))) IS NOT NULL
             THEN note(squash(translate(text, chr(30) || chr(31), '  ')))
-        WHEN is_below AND (contains(text, chr(10)) OR len(cells) = 1) AND len(list_filter(cells, lambda c:
-                (contains(c, chr(10)) OR len(cells) = 1)
+        WHEN is_below AND contains(text, chr(10)) AND len(list_filter(cells, lambda c: contains(c, chr(10))
                 AND len(c) - len(replace(c, getvariable('comma'), '')) >= getvariable('columns') - 1)) > 0
             THEN 'a quote in it does not end, and takes in the lines after it'
         WHEN names > 1 AND NOT is_heading THEN 'it is another heading than the one above: export one table' END AS stop
