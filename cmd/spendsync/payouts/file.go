@@ -83,7 +83,8 @@ func (r *reader) spool(ctx context.Context, c *content, tables []eachRecord, lim
 			for i, cell := range cells {
 				cells[i] = strings.ReplaceAll(strings.TrimFunc(cell, isBlank), "\x1f", " ")
 			}
-			text := strings.ReplaceAll(strings.Join(cells, "\x1f"), "\r", "\n") // DuckDB wants line ends of one kind
+			// DuckDB wants line ends of one kind.
+			text := strings.ReplaceAll(strings.Join(cells, "\x1f"), "\r", "\n")
 			switch {
 			case line > limit || len(text) > maxRecord && limit == firstLines: // perhaps of a wrong separator
 				return io.EOF
