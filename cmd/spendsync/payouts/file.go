@@ -102,6 +102,6 @@ func (r *reader) spool(ctx context.Context, c *content, tables []eachRecord, lim
 	return errors.Join(err, w.Error(), out.Close())
 }
 
-// isBlank reports whether a character is trimmed at both ends of a cell: a blank or a byte order mark. A line feed stays,
-// for only a quoted cell has one.
+// isBlank reports whether a character is trimmed at both ends of a cell: a blank or a byte order mark. A line feed
+// stays, for only a quoted cell has one.
 func isBlank(c rune) bool { return c != '\n' && unicode.IsSpace(c) || c == '\ufeff' }
