@@ -17,6 +17,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/notice"
 	"spendsync/extract/adsim"
+	"spendsync/load/remote"
 	"spendsync/schema/schematest"
 )
 
@@ -200,6 +201,57 @@ func testNotices(t *testing.T, move func(w *world)) {
 	if text, err := os.ReadFile(filepath.Join(w.dir, notice.Folder, "account=acme.json")); err != nil ||
 		strings.Contains(string(text), "cAn4ry") {
 		t.Errorf("%s %v", text, err)
+	}
+}
+
+// TestNotices_OfABucketThatFails: if a run in a new folder cannot fetch the state of the notices, it sends a notice
+// again and leaves the bucket's state unchanged: the end has the ID of the first notice. Damaged state counts as none.
+func TestNotices_OfABucketThatFails(t *testing.T) {
+	schematest.Long(t)
+	w := makeWorld(t, small).withMarts()
+	s, url := newS3(t)
+	w.env["BUCKET"], w.bucket = url, remote.Options{Pause: time.Millisecond}
+	b := &inboxes{status: http.StatusOK}
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	w.env["NOTIFY_URL"], w.env["NOTIFY"] = server.URL, "account"
+	var ids []string
+	for _, step := range []struct {
+		password string
+		status   int // of a reply in place of the state; 0: the state itself
+		text     string
+		want     string
+	}{
+		{adsim.DefaultPassword, 0, "", ""},
+		{"wrong", 0, "", notice.Begins},
+		{"wrong", http.StatusForbidden, "", notice.Begins},
+		{adsim.DefaultPassword, 0, "", notice.Over},
+		{"wrong", http.StatusOK, "{", notice.Begins},
+		{adsim.DefaultPassword, 0, "", notice.Over},
+	} {
+		w.dir, w.env["REPORT_PASSWORD"] = filepath.Join(t.TempDir(), "data"), step.password
+		w.env["DATA_DIR"] = w.dir
+		s.reply(func(rw http.ResponseWriter, r *http.Request) bool {
+			if step.status == 0 || r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/notices/") {
+				return false
+			}
+			rw.WriteHeader(step.status)
+			_, _ = io.WriteString(rw, step.text)
+			return true
+		})
+		code, stderr := w.stderr("sync")
+		b.mu.Lock()
+		if len(b.got) != min(1, len(step.want)) || len(b.got) == 1 && b.got[0].State != step.want {
+			t.Errorf("%+v: exit %d, told %+v: %s", step, code, b.got, stderr)
+		}
+		for _, m := range b.got {
+			ids = append(ids, m.ID)
+		}
+		b.got = nil
+		b.mu.Unlock()
+	}
+	if len(ids) != 5 || ids[2] != ids[0] || ids[1] == ids[0] || ids[4] != ids[3] {
+		t.Errorf("the IDs are %q", ids)
 	}
 }
 
