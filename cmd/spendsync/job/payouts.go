@@ -98,8 +98,9 @@ func (r *ownRun) read(ctx context.Context) error {
 func (r *ownRun) stage(ctx context.Context, own *payouts.Own) error {
 	r.found = manifest.OwnFiles{Inputs: own.Inputs, Found: own.Findings}
 	for _, f := range own.Files {
-		_, counts, _ := strings.Cut(f.Rows, "; ")
-		r.Log.Info("read your own file", "file", f.Path, "rows", counts)
+		if _, counts, isRead := strings.Cut(f.Rows, "; "); isRead {
+			r.Log.Info("read your own file", "file", f.Path, "rows", counts)
+		}
 	}
 	r.part.Refused = &manifest.Sightings[schema.RefusedRow]{Rows: own.Refused,
 		Looked: func(row *schema.RefusedRow) bool { return row.Stream == "tracker" }}
