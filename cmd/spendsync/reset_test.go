@@ -24,7 +24,7 @@ func TestReset(t *testing.T) {
 		says string
 	}{
 		{nil, "--account NAME"},
-		{[]string{"--account", ""}, "nothing is changed"},
+		{[]string{"--account", ""}, "--account is empty"},
 		{[]string{"--account", "gamma"}, "gamma"},
 	} {
 		if code, _, last := w.run(append([]string{"repair", "reset"}, c.args...)...); code != exit.Usage ||
