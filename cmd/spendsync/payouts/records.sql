@@ -21,6 +21,8 @@ CREATE OR REPLACE TEMP MACRO note(words) AS CASE
     WHEN regexp_matches(words, 'amounts|values|figures|' || currency_words()) AND currency_in(words) <> ''
         THEN shown(words) || ': amounts are US dollars: export them in USD' END;
 
+-- Each record: whether it is below the heading and does not repeat it (is_row), whether it refuses the file (stops), and
+-- why, or what else is wrong with it (bad).
 CREATE OR REPLACE TEMP VIEW judged_record AS
 WITH names AS (
     -- The column of the day begins with a digit in nearly all rows, and in no heading. Others are compared cell by cell.
@@ -51,6 +53,7 @@ SELECT n, cells, is_below AND NOT is_heading AS is_row, stop IS NOT NULL AS stop
         THEN 'it has more values than the ' || getvariable('columns') || ' columns of the heading' ELSE '' END AS bad
 FROM stopped;
 
+-- The cells of the used columns, by what they are for.
 CREATE OR REPLACE TEMP TABLE raw(n BIGINT, bad VARCHAR, stops BOOLEAN, day VARCHAR DEFAULT '', until VARCHAR DEFAULT '',
     campaign VARCHAR DEFAULT '', creative VARCHAR DEFAULT '', source VARCHAR DEFAULT '', state VARCHAR DEFAULT '',
     currency VARCHAR DEFAULT '', cut VARCHAR DEFAULT '', clicks VARCHAR DEFAULT '', conversions VARCHAR DEFAULT '',

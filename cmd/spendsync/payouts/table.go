@@ -49,7 +49,7 @@ var others = []struct{ magic, what string }{
 	{"[", "it is JSON: export a table, as CSV, a workbook (.xlsx) or Parquet"},
 }
 
-// separators are the characters between the values of a text that are tried. heading.sql has them, too.
+// separators are the characters between the values of a text that are tried. records.sql has them, too.
 const separators = ",;\t|"
 
 // unpack copies a file, and returns the tables that may be in it. Text is converted to UTF-8 without a byte order mark;
