@@ -2,12 +2,13 @@ package config
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"spendsync/extract/outbound"
 )
@@ -48,17 +49,12 @@ func duration(least time.Duration, example string) form {
 	}, fmt.Sprintf("must be a number with its unit (s, m or h), at least %v, for example %s", least, example)}
 }
 
-var size = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([KMGT])i?B$`)
+var size = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?[KMGT]i?B$`)
 
-// fitsMemory reports whether a text is an amount of memory with which DuckDB works.
+// fitsMemory reports whether a text is an amount of memory with which DuckDB works. For these bounds, MB equals MiB.
 func fitsMemory(s string) bool {
-	found := size.FindStringSubmatch(s)
-	if found == nil {
-		return false
-	}
-	n, _ := strconv.ParseFloat(found[1], 64)
-	mebibytes := n * math.Pow(1024, float64(strings.Index("KMGT", found[2])-1))
-	return mebibytes >= 64 && mebibytes <= 1<<30
+	n, err := humanize.ParseBytes(strings.TrimRight(s, "iB") + "iB")
+	return size.MatchString(s) && err == nil && n >= 64<<20 && n <= 1<<50
 }
 
 func oneOf(texts ...string) form {
