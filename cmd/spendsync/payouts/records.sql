@@ -33,14 +33,12 @@ WITH names AS (
             = len(getvariable('used')) AS is_heading
     FROM record
 ), stopped AS (
-    SELECT *, CASE
-        WHEN regexp_full_match(text, '\x1f*[^\x1f]+(\x1f+[^\x1f]+)?\x1f*')
-                AND note(squash(translate(text, chr(30) || chr(31), '  '))) IS NOT NULL
-            THEN note(squash(translate(text, chr(30) || chr(31), '  ')))
+    SELECT *, coalesce(CASE WHEN regexp_full_match(text, '\x1f*[^\x1f]+(\x1f+[^\x1f]+)?\x1f*')
+        THEN note(squash(translate(text, chr(30) || chr(31), '  '))) END, CASE
         WHEN is_below AND contains(text, chr(10)) AND len(list_filter(cells, lambda c: contains(c, chr(10))
                 AND len(c) - len(replace(c, getvariable('comma'), '')) >= getvariable('columns') - 1)) > 0
             THEN 'a quote in it does not end, and takes in the lines after it'
-        WHEN names > 1 AND NOT is_heading THEN 'it is another heading than the one above: export one table' END AS stop
+        WHEN names > 1 AND NOT is_heading THEN 'it is another heading than the one above: export one table' END) AS stop
     FROM names
 )
 SELECT n, cells, is_below AND NOT is_heading AS is_row, stop IS NOT NULL AS stops, CASE WHEN stops THEN stop
