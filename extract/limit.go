@@ -25,7 +25,7 @@ type limiter struct {
 	moved chan struct{}
 
 	log  *slog.Logger
-	told time.Time // when a wait was last logged; only the first waiting request uses this field
+	told time.Time // time of the last log line about a wait; only the first waiting request uses this field
 
 	mu    sync.Mutex
 	open  int         // requests not yet ended

@@ -202,7 +202,6 @@ var failures = []endOfFailure{
 		last:  inConfig},
 	{name: "a negative duration", breaks: set("LOCK_WAIT=-5m"), code: exit.Usage,
 		first: `SPENDSYNC_LOCK_WAIT="-5m": must be a number with its unit (s, m or h), at least 0s`, last: inConfig},
-
 	{name: "not a truth value", breaks: set("ALLOW_HTTP=maybe"), code: exit.Usage,
 		first: `SPENDSYNC_ALLOW_HTTP="maybe": must be true or false`, last: inConfig},
 	{name: "not a size", breaks: set("DUCKDB_MEMORY=much"), code: exit.Usage,

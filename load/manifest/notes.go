@@ -61,8 +61,8 @@ func (n Note) isOfOwnFiles() bool {
 	return strings.HasPrefix(n.Name, "tracker.") || strings.HasPrefix(n.Name, "payouts.")
 }
 
-// noteLasts is how long a note is kept after the last run that saw what it reports. It applies to notes that nobody has
-// accepted and that are about neither days nor the operator's files.
+// noteLasts is the time for which a note is kept after the last run that found its cause. It applies to notes that no
+// person has accepted and that are about neither days nor the operator's files.
 const noteLasts = 7 * 24 * time.Hour
 
 // Notes is a list of notes, sorted by name.

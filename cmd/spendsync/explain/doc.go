@@ -1,4 +1,4 @@
-// Package explain writes the last lines of a command's output. They tell the operator what happened,
+// Package explain writes the last lines of a command's output. They report what happened,
 // beginning with the cause, what is safe, and what to do. The advice depends on the cause. If no rule recognizes the
 // cause, the advice depends on the exit code.
 //

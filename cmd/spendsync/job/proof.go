@@ -115,8 +115,8 @@ func (read *dayRead) mayReplace(with comparison) (waiting string, err error) {
 	return waiting, read.unproven(with, less+"; they take their place if the next run reads the same")
 }
 
-// lessThanHalf describes what of a read is less than half of what is stored, its rows or else its spend. If neither is,
-// it returns "".
+// lessThanHalf compares the rows of a read, and then its spend, with the stored day. It describes the first of them
+// that is less than half of the stored number, or returns "" if neither is.
 func (read *dayRead) lessThanHalf(stored *manifest.Day) string {
 	rows, was := read.sums.Rows+read.DayRows.Refused, stored.Sums
 	switch {

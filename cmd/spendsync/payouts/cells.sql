@@ -128,8 +128,8 @@ CREATE TEMP MACRO currency_in(x) AS [upper(m.word || m.sign) FOR m IN [regexp_ex
 CREATE TEMP MACRO in_currency(x) AS CASE WHEN currency_in(x) <> '' THEN quoted(x) || ' is in ' || currency_in(x)
     || ': amounts are US dollars: export them in USD' END;
 
--- A number of a workbook's cell that shows something else than it stores. The text may be rounded and have words. A
--- date, a share or an amount in another currency means something else: it is read as it is shown.
+-- The number in a workbook's cell that stores and displays different texts. The displayed text may be rounded and
+-- contain words. If it is a date, a percentage or an amount in another currency, the macro returns it unchanged.
 CREATE TEMP MACRO means(shown, stored) AS stored IS NULL OR contains(shown, 'E')
     OR (stored = 0 OR coalesce(abs(abs(stored)
         - TRY_CAST(regexp_extract(replace(shown, ',', ''), '[0-9.]+') AS DOUBLE)) <= 0.5, false))

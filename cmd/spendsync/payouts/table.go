@@ -212,7 +212,7 @@ func (r *reader) workbook(path string) (*content, error) {
 	return c, nil
 }
 
-// shownAs is put between two texts of a workbook's cell: what is stored, and what a spreadsheet shows for it.
+// shownAs separates two texts of a workbook's cell: the stored value, and the text that a spreadsheet displays.
 const shownAs = "\x1e"
 
 // sheetRows returns a function that reads the rows of a sheet. If a spreadsheet shows something else than what is

@@ -33,7 +33,7 @@ CREATE TEMP TABLE set_aside(file INTEGER, n BIGINT, day DATE, why VARCHAR, raw V
 CREATE TEMP TABLE file_finding(form VARCHAR, size BIGINT, message VARCHAR);
 CREATE TEMP TABLE file(file INTEGER, path VARCHAR, unit VARCHAR, name VARCHAR AS (parse_filename(path)));
 
--- What the service counts, of a campaign and a day; and what is stored of exports.
+-- The service's counts by campaign and day, and the stored rows of exports.
 CREATE TEMP TABLE service(campaign VARCHAR, day DATE, clicks BIGINT, conversions DOUBLE);
 CREATE TEMP TABLE stored_row(day DATE, campaign VARCHAR, source VARCHAR, revenue DECIMAL(18, 6));
 
